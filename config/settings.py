@@ -137,9 +137,7 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
             ],
             "libraries": {
-                "panel": "verification.admin.base.breadcrumbs",
-                "panel_tabs": "verification.admin.base.tabs",
-                "panel_languages": "verification.admin.base.languages",
+                "panel": "verification.admin.base.template_tags",
                 "written_dates": "verification.core.dates",
             },
         },
@@ -168,7 +166,7 @@ DATABASES = {
 }
 if DATABASE_REPLICA_URL:
     DATABASES["replica"] = database.connected(env.db_url_config(DATABASE_REPLICA_URL), **_common)
-DATABASE_ROUTERS = ["verification.admin.base.database_router.Router"] if DATABASE_REPLICA_URL else []
+DATABASE_ROUTERS = ["verification.admin.base.database_router.ReplicaRouter"] if DATABASE_REPLICA_URL else []
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 _redis_url = REDIS_URL or EMBEDDED.redis_url

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.live import LiveService
-from verification.admin.projects.code import filled_in
+from verification.admin.projects.example_code import filled_in
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(300)]
 

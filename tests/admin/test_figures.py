@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from tests.admin.rows import a_message, a_session
-from verification.admin.base.statistics import Step, Tile, largest_loss
+from verification.admin.base.statistics import FunnelStep, Tile, largest_loss
 from verification.models import Alert, DailyFigures, HourlyFigures, Provider, Recipient
 from verification.services.analytics import rollups
 
@@ -191,7 +191,11 @@ def test_a_unit_stays_with_its_number():
 
 
 def test_one_lost_session_is_told_in_the_singular_with_its_share_as_all_shares_are():
-    steps = [Step("Started", 6, 100, 0, 0, 0), Step("Sent", 5, 83.3, 1, 16.7, 0), Step("Proved", 5, 83.3, 0, 0, 0)]
+    steps = [
+        FunnelStep("Started", 6, 100, 0, 0, 0),
+        FunnelStep("Sent", 5, 83.3, 1, 16.7, 0),
+        FunnelStep("Proved", 5, 83.3, 0, 0, 0),
+    ]
     told = "Most were lost between started and sent: 1 session, 16.7 % of those that had come so far."
     assert largest_loss(steps) == told
     with translation.override("ru"):

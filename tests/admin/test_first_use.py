@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from tests import factories
 from tests.admin.rows import a_message, a_session
-from verification.admin.projects.first_use import steps_of
+from verification.admin.projects.onboarding import steps_of
 from verification.models import ApiKey, KeyKind, Membership, Provider, Recipient
 from verification.services.providers import accounts
 from verification.services.providers.editing import change_provider

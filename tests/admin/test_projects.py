@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from tests.admin.rows import values_on
 from tests.api.calls import Api
-from verification.admin.base.tabs import in_tabs
+from verification.admin.base.template_tags import in_tabs
 from verification.admin.projects.project import ProjectAdmin
 from verification.models import ApiKey, Channel, Membership, Message, Project, Role, Session
 from verification.models.project_settings import SECRETS, SETTABLE

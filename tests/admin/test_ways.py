@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from tests.admin.rows import ADDRESS
 from tests.admin.test_list_file import address_of, read
-from verification.admin.base.alert_links import links_of
+from verification.admin.alerts import links_of
 from verification.core.addresses import mask
 from verification.models import Alert, Channel, Message, Provider, Recipient
 from verification.services.analytics import report

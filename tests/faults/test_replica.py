@@ -123,7 +123,7 @@ def test_a_page_shows_what_its_reader_has_just_saved(service, standby):
 def test_a_replica_that_is_away_or_far_behind_is_not_read(service, standby):
     touch(service)
     program = "print(json.dumps(look('/admin/verification/message/')))"
-    behind = visit(service, "database_router.MAX_BEHIND_SECONDS = 0.0\n" + program)
+    behind = visit(service, "database_router.MAX_LAG_SECONDS = 0.0\n" + program)
     assert (behind["status"], behind["read"]) == (200, [])
     standby.stop()
     try:

@@ -14,7 +14,7 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from verification.admin.auth.reauthentication import without_asking
-from verification.admin.base.display import flag_of, how_long_ago, label, page_address
+from verification.admin.base.display import label, page_address, time_ago_label, yes_or_no
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter
 from verification.models import AlertService, Right
@@ -63,13 +63,19 @@ class AlertServiceAdmin(ScopedAdmin):
     viewers = adders = changers = deleters = Right.CHANGE
     form = AlertServiceForm
     fields = ("project", "kind", "name", "new_secret", "chat", "is_enabled")
-    list_display = ("shown_name", "shown_kind", "enabled", "state", "project")
+    list_display = ("name_label", "kind_label", "enabled", "state", "project")
     list_filter = (ProjectFilter,)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/alertservice/intro.html"
+    intro = gettext_lazy(
+        "Each alert of a project is written to its services here, beside mail and the signed call. Quiet hours and"
+        " the weekly digest are set on the project's page, under <em>Alerts &amp; retention</em>."
+    )
     empty_text = gettext_lazy("Alerts go by mail alone so far.")
     actions_detail = ("send_test",)
-    enabled = flag_of("is_enabled", gettext_lazy("Enabled"))
+
+    @admin.display(description=gettext_lazy("Enabled"))
+    def enabled(self, service: AlertService) -> str:
+        return yes_or_no(service.is_enabled)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "kind") if obj else ()
@@ -83,18 +89,18 @@ class AlertServiceAdmin(ScopedAdmin):
         super().save_model(request, obj, form, change)
 
     @admin.display(description=gettext_lazy("Name"), ordering="name")
-    def shown_name(self, service: AlertService) -> str:
+    def name_label(self, service: AlertService) -> str:
         return service.name
 
     @admin.display(description=gettext_lazy("Service"))
-    def shown_kind(self, service: AlertService) -> str:
+    def kind_label(self, service: AlertService) -> str:
         return service.get_kind_display()
 
     @admin.display(description=gettext_lazy("State"))
     def state(self, service: AlertService) -> str:
         if service.error:
             return label(service.error, "danger")
-        return how_long_ago(service.told_at) if service.told_at else label(_("Not told yet"))
+        return time_ago_label(service.told_at) if service.told_at else label(_("Not told yet"))
 
     @without_asking
     @action(description=gettext_lazy("Send a test alert"), icon="send", permissions=["change"], url_path="test")

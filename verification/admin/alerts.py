@@ -1,4 +1,4 @@
-"""Alerts: the events that the owners were told of."""
+"""Alerts: the events that the owners were notified of, and how."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -15,14 +16,20 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base import display
-from verification.admin.base.alert_links import links_of
-from verification.admin.base.display import cause_of, time_of, when
+from verification.admin.base.columns import ErrorColumn
+from verification.admin.base.display import format_time, page_address
 from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
-from verification.models import Alert, AlertService, Right
-from verification.services.analytics import impact
+from verification.core.whole_numbers import whole_number
+from verification.models import Alert, AlertService, Channel, Provider, Right
+from verification.models.oversight import OUTAGE
+from verification.services.analytics import cost_budgets, impact
+from verification.services.analytics.breaks import read_key
 from verification.services.analytics.impact import Loss
+from verification.services.analytics.summary import ABOUT_PROVIDERS
 from verification.services.notifications.alerts import mark_read
+
+ABOUT_CHANNELS = (OUTAGE, "channel_up", "daily_budget", cost_budgets.KIND)
 
 
 def _loss(alert: Alert) -> Loss | None:
@@ -31,7 +38,7 @@ def _loss(alert: Alert) -> Loss | None:
     )
 
 
-class UnreadFilter(admin.SimpleListFilter):
+class AlertStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -45,47 +52,61 @@ class UnreadFilter(admin.SimpleListFilter):
 
 
 @admin.register(Alert)
-class AlertAdmin(TrafficAdmin):
+class AlertAdmin(ErrorColumn, TrafficAdmin):
     """Opening an alert marks it as read, for all members of its project."""
 
     viewers = Right.SEE_TRAFFIC
     empty_text = gettext_lazy("Nothing has needed your attention so far.")
     has_history = False
-    list_display = ("state", "shown_title", "told", "project", "created")
-    list_display_links = ("shown_title",)
-    list_filter = (ProjectFilter, UnreadFilter, CreatedFilter)
+    list_display = ("state", "title_excerpt", "delivery_state", "project", "created")
+    list_display_links = ("title_excerpt",)
+    list_filter = (ProjectFilter, AlertStateFilter, CreatedFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/alert/intro.html"
+    intro = gettext_lazy(
+        "Each event alerts once: by mail, by a signed call where the project names an address, and in its alert"
+        " services. The project's page sets addresses, quiet hours and the weekly digest."
+    )
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
     fieldsets = (
-        (None, {"fields": ("title", "detail", "project", "created_when", "ended_when", "users_lost", "where_to_look")}),
+        (None, {"fields": ("title", "detail", "project", "created_time", "ended_time", "users_lost", "where_to_look")}),
         (
             gettext_lazy("How it was told"),
-            {"fields": ("told", "mailed_when", "posted_when", "services", "shown_error")},
+            {"fields": ("delivery_state", "mailed_time", "posted_time", "services", "error_text")},
         ),
     )
     readonly_fields = (
-        "created_when",
-        "ended_when",
+        "created_time",
+        "ended_time",
         "users_lost",
         "where_to_look",
-        "mailed_when",
-        "posted_when",
+        "mailed_time",
+        "posted_time",
         "services",
-        "told",
-        "shown_error",
+        "delivery_state",
+        "error_text",
     )
-    shown_error = cause_of("error")
-    created_when = time_of("created_at", gettext_lazy("Raised"))
-    ended_when = time_of("ended_at", gettext_lazy("Over since"))
-    mailed_when = time_of("mailed_at", gettext_lazy("Mailed"))
-    posted_when = time_of("posted_at", gettext_lazy("Posted to the alert address"))
+
+    @admin.display(description=gettext_lazy("Raised"))
+    def created_time(self, alert: Alert) -> str:
+        return display.format_time(alert.created_at)
+
+    @admin.display(description=gettext_lazy("Over since"))
+    def ended_time(self, alert: Alert) -> str:
+        return display.format_time(alert.ended_at)
+
+    @admin.display(description=gettext_lazy("Mailed"))
+    def mailed_time(self, alert: Alert) -> str:
+        return display.format_time(alert.mailed_at)
+
+    @admin.display(description=gettext_lazy("Posted to the alert address"))
+    def posted_time(self, alert: Alert) -> str:
+        return display.format_time(alert.posted_at)
 
     @admin.display(description=gettext_lazy("Written to"))
     def services(self, alert: Alert) -> str:
-        told = AlertService.objects.filter(project=alert.project_id, pk__in=alert.told_services or [])
-        return ", ".join(each.name for each in told) or "–"
+        services = AlertService.objects.filter(project=alert.project_id, pk__in=alert.told_services or [])
+        return ", ".join(each.name for each in services) or "–"
 
     @admin.display(description=gettext_lazy("What it cost"))
     def users_lost(self, alert: Alert) -> str:
@@ -99,7 +120,7 @@ class AlertAdmin(TrafficAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
         """Leave out the end of what has none, such as an outage that lasts, and the users of what cost nobody."""
         (_unused, first), *rest = self.fieldsets
-        left_out = set() if obj and obj.ended_at else {"ended_when"}
+        left_out = set() if obj and obj.ended_at else {"ended_time"}
         left_out |= set() if obj and _loss(obj) else {"users_lost"}
         first = {"fields": tuple(name for name in first["fields"] if name not in left_out)}
         return ((None, first), *rest)
@@ -118,16 +139,16 @@ class AlertAdmin(TrafficAdmin):
         return display.label(_("Read")) if alert.read_at else display.label(_("Unread"), "warning")
 
     @admin.display(description=gettext_lazy("Alert"), ordering="title")
-    def shown_title(self, alert: Alert) -> str:
-        return display.shortened(alert.title, 80)
+    def title_excerpt(self, alert: Alert) -> str:
+        return display.excerpt(alert.title, 80)
 
     @admin.display(description=gettext_lazy("Told"))
-    def told(self, alert: Alert) -> str:
+    def delivery_state(self, alert: Alert) -> str:
         if alert.due_at:
             return display.label(
                 _("Under way")
                 if alert.due_at <= timezone.now()
-                else _("Next try {time}").format(time=when(alert.due_at)),
+                else _("Next try {time}").format(time=format_time(alert.due_at)),
                 "info",
             )
         if alert.error:
@@ -144,3 +165,33 @@ class AlertAdmin(TrafficAdmin):
     def mark_selected_read(self, request: HttpRequest, queryset: QuerySet[Alert]) -> None:
         number = mark_read(queryset)
         self.message_user(request, _("{number} marked as read.").format(number=number), messages.SUCCESS)
+
+
+def links_of(alert: Alert) -> list[tuple[str, str]]:
+    """Return the title and the address of each page behind an alert, the nearest first."""
+    return [*_subject(alert), (_("The figures of that day"), _figures(alert))]
+
+
+def _subject(alert: Alert) -> list[tuple[str, str]]:
+    if alert.kind in ABOUT_PROVIDERS:
+        number = whole_number(alert.key.partition(" ")[0]) or 0  # no provider has the number 0
+        provider = Provider.objects.filter(project=alert.project_id, pk=number).first()
+        if provider:
+            broken = read_key(alert.key)
+            query = {"country": broken.country} if broken else None
+            scorecard = reverse("admin:verification_provider_scorecard", args=(provider.pk,), query=query)
+            return [
+                (_("Scorecard of {provider}").format(provider=provider), scorecard),
+                (_("Its settings"), page_address(provider)),
+            ]
+    if alert.kind in ABOUT_CHANNELS:
+        channel = Channel.objects.filter(project=alert.project_id, type=alert.key.partition(":")[0].partition(" ")[0])
+        return [(_("The channel {channel}").format(channel=row), page_address(row)) for row in channel]
+    if alert.kind == "guard":
+        return [(_("Traffic guard"), reverse("admin:verification_guardblock_changelist"))]
+    return []
+
+
+def _figures(alert: Alert) -> str:
+    day = f"{alert.created_at:%Y-%m-%d}"
+    return reverse("admin:verification_figures", query={"from": day, "to": day, "project": alert.project_id})

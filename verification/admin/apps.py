@@ -29,11 +29,11 @@ def discover() -> None:
     """
     admin.autodiscover()
     package = import_module("verification.admin")
-    for found in walk_packages(package.__path__, f"{package.__name__}."):
-        import_module(found.name)
+    for module in walk_packages(package.__path__, f"{package.__name__}."):
+        import_module(module.name)
 
 
 def check_pages(**arguments: Any) -> list[CheckMessage]:
     discover()
-    found: list[CheckMessage] = check_admin_app(**arguments)
-    return found
+    messages: list[CheckMessage] = check_admin_app(**arguments)
+    return messages

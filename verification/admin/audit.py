@@ -18,7 +18,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from verification.admin.base import display
-from verification.admin.base.display import text_of
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter
 from verification.core.addresses import mask
@@ -103,18 +102,23 @@ class AuditAdmin(ScopedAdmin):
         (gettext_lazy("What changed"), {"fields": ("before_and_after",)}),
     )
     readonly_fields = ("time_exactly", "client", "act", "thing", "object_number", "before_and_after")
-    object_number = text_of("object_id", gettext_lazy("Its id"))
+
+    @admin.display(description=gettext_lazy("Its id"))
+    def object_number(self, entry: AuditEntry) -> str:
+        return str(entry.object_id)
 
     def get_fieldsets(self, request: HttpRequest, obj: AuditEntry | None = None) -> Any:
         return self.fieldsets if obj and obj.changes else self.fieldsets[:1]
 
     @admin.display(description=gettext_lazy("Time (UTC)"), ordering="id")
     def time(self, entry: AuditEntry) -> str:
-        return format_html('<span class="ww-nowrap">{}</span>', display.exactly(entry.at).removesuffix(" UTC"))
+        return format_html(
+            '<span class="ww-nowrap">{}</span>', display.format_exact_time(entry.at).removesuffix(" UTC")
+        )
 
     @admin.display(description=gettext_lazy("Time"))
     def time_exactly(self, entry: AuditEntry) -> str:
-        return display.exactly(entry.at)
+        return display.format_exact_time(entry.at)
 
     @admin.display(description=gettext_lazy("What"))
     def act(self, entry: AuditEntry) -> str:
@@ -149,7 +153,7 @@ class AuditAdmin(ScopedAdmin):
     def before_and_after(self, entry: AuditEntry) -> SafeString:
         hidden = MASKED.get(entry.object_type, ())
         rows = (
-            (field_name(entry.object_type, name), *(shown(value, is_address=name in hidden) for value in values))
+            (field_name(entry.object_type, name), *(format_value(value, is_address=name in hidden) for value in values))
             for name, values in sorted(entry.changes.items())
         )
         return format_html(
@@ -168,7 +172,7 @@ def field_name(object_type: str, column: str) -> str:
     return next((str(field.verbose_name) for field in named), column.removesuffix("_id").replace("_", " "))
 
 
-def shown(value: Any, *, is_address: bool) -> str:
+def format_value(value: Any, *, is_address: bool) -> str:
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""The part of a channel's page that tells what the choice of the best provider would have saved."""
+"""The backtest on a channel's page: what the choice of the best provider would have saved."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ class Estimate:
 
 
 def context_of(channel: Channel) -> dict[str, Any]:
-    """Return what the template shows of a channel. Both ways are told, whichever is chosen."""
+    """Return the template's context for a channel: both ways of choosing, whichever it uses."""
     currency = platform().account_currency
-    found = [look_back(channel, objective) for objective in Objective]
+    results = [look_back(channel, objective) for objective in Objective]
     return {
         "hindsight_days": DAYS,
         "hindsight_least": LEAST_ASKED,
         "hindsight_explores": channel.explore_percent,
         "hindsight_is_on": channel.routing in LEARNS,
-        "estimates": [_estimate(each, currency) for each in found if each.lines],
-        "has_no_prices": found[0].left_out > 0 and not found[0].lines and bool(found[1].lines),
+        "estimates": [_estimate(each, currency) for each in results if each.lines],
+        "has_no_prices": results[0].left_out > 0 and not results[0].lines and bool(results[1].lines),
     }
 
 
-def _estimate(found: Hindsight, currency: str) -> Estimate:
-    is_money = found.objective is Objective.MONEY
-    then, with_best = found.then / found.verified, found.with_best / found.verified
+def _estimate(result: Hindsight, currency: str) -> Estimate:
+    is_money = result.objective is Objective.MONEY
+    then, with_best = result.then / result.verified, result.with_best / result.verified
     if is_money:
         saved, of_all = (
-            f"{currency} {grouped(abs(found.saved), places=2)}",
-            f"{currency} {grouped(found.then, places=2)}",
+            f"{currency} {grouped(abs(result.saved), places=2)}",
+            f"{currency} {grouped(result.then, places=2)}",
         )
     else:
         saved, of_all = seconds(abs(then - with_best)), seconds(then)
@@ -66,15 +66,15 @@ def _estimate(found: Hindsight, currency: str) -> Estimate:
         if is_money
         else _("Seconds for a verified user"),
         saved=saved,
-        is_loss=found.saved < 0,
+        is_loss=result.saved < 0,
         of_all=of_all,
         words=_("that it cost") if is_money else _("for each verified user"),
-        rate_then=round(100 * found.verified / found.messages, 1),
-        rate_with=round(100 * found.verified_with_best / found.messages, 1),
-        rows=[_row(line, is_money=is_money) for line in found.lines[:COUNTRIES_SHOWN]],
-        number=len(found.lines),
-        left_out=grouped(found.left_out) if found.left_out else "",
-        messages=grouped(found.messages),
+        rate_then=round(100 * result.verified / result.messages, 1),
+        rate_with=round(100 * result.verified_with_best / result.messages, 1),
+        rows=[_row(line, is_money=is_money) for line in result.lines[:COUNTRIES_SHOWN]],
+        number=len(result.lines),
+        left_out=grouped(result.left_out) if result.left_out else "",
+        messages=grouped(result.messages),
     )
 
 

@@ -17,7 +17,7 @@ from verification.admin.base.display import channel_icon, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.pagination import CappedChangeList
 from verification.admin.base.permissions import ProjectFilter
-from verification.admin.traffic import kill_switches
+from verification.admin.traffic.send_test import send_over_channel
 from verification.core.errors import UserError
 from verification.core.numbers import grouped
 from verification.models import Channel, Provider, Right, RoutingMode
@@ -68,23 +68,23 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
 
 class ChannelList(CappedChangeList):
-    """Reads what the rows of a page need besides in one statement for each table, not in one for each row."""
+    """Reads what the rows of a page need from other tables in one statement for each table, not one for each row."""
 
     result_list: Any
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         self.result_list = list(self.result_list)
-        self.complete(self.result_list)
+        self.prefetch(self.result_list)
 
-    def complete(self, shown: list[Any]) -> None:
-        projects = {row.project_id for row in shown}
+    def prefetch(self, rows: list[Any]) -> None:
+        projects = {row.project_id for row in rows}
         ordered = list(Provider.objects.serving(projects).in_order())
         ceiling = platform().max_daily_budget
         spent, costs = spent_today(projects), cost_budgets.spent_today(projects)
-        for row in shown:
+        for row in rows:
             row.budget_that_holds = lower_budget(row.effective_budget, ceiling)
-            row.provider_names = [  # of the system's no more is shown than the API tells
+            row.provider_names = [  # members see no more of a system provider than the API returns
                 _("{each} (system)").format(each=each.name) if each.is_system else each.name
                 for each in ordered
                 if each.channel == row.type and each.project_id in (None, row.project_id)
@@ -98,9 +98,12 @@ class ChannelAdmin(ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     form = ChannelForm
     actions_detail = ("send_test",)
-    send_test = kill_switches.send_over_channel
-    list_before_template = "admin/verification/channel/intro.html"
-    change_form_after_template = "admin/verification/channel/hindsight.html"
+    send_test = send_over_channel
+    intro = gettext_lazy(
+        "The channels over which users may get a code. A channel works once a provider serves it: the first of its"
+        " providers is asked first, the next when that one fails."
+    )
+    change_form_after_template = "admin/verification/channel/backtest.html"
     fieldsets = (
         (
             None,
@@ -131,7 +134,7 @@ class ChannelAdmin(ScopedAdmin):
             },
         ),
     )
-    list_display = ("shown", "project", "state", "position", "budget", "served_by")
+    list_display = ("channel_name", "project", "state", "position", "budget", "served_by")
     list_filter = (ProjectFilter, "type", "is_active")
     list_select_related = ("project",)
     ordering = ("project__name", "position", "id")
@@ -149,7 +152,7 @@ class ChannelAdmin(ScopedAdmin):
         return ChannelList
 
     @admin.display(description=gettext_lazy("Channel"), ordering="type")
-    def shown(self, channel: Channel) -> str:
+    def channel_name(self, channel: Channel) -> str:
         return format_html(
             '<span class="ww-channel"><img src="{}" alt="" width="28" height="28">{}</span>',
             channel_icon(channel.type),

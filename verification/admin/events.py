@@ -17,7 +17,8 @@ from unfold.decorators import action
 
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base import display
-from verification.admin.base.display import time_of, when
+from verification.admin.base.columns import LatencyColumn
+from verification.admin.base.display import format_time
 from verification.admin.base.permissions import ProjectFilter, ScopedInline
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.core.ids import is_session_id
@@ -27,7 +28,7 @@ from verification.services.notifications.events import described, send_again
 from verification.services.notifications.payloads import body_of
 
 
-class StateFilter(admin.SimpleListFilter):
+class EventStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -50,17 +51,16 @@ class StateFilter(admin.SimpleListFilter):
         return queryset if chosen is None else queryset.filter(chosen)
 
 
-class AttemptInline(ScopedInline):
+class WebhookAttemptInline(LatencyColumn, ScopedInline):
     model = WebhookAttempt
     viewers = Right.SEE_TRAFFIC
     project_path = "event__project"
-    fields = readonly_fields = ("at", "answer", "shown_error", "latency")
+    fields = readonly_fields = ("at", "answer", "error_text", "latency")
     verbose_name_plural: Any = gettext_lazy("tries")
-    latency = display.latency
 
     @admin.display(description=gettext_lazy("At"))
     def at(self, attempt: WebhookAttempt) -> str:
-        return display.exactly(attempt.created_at)
+        return display.format_exact_time(attempt.created_at)
 
     @admin.display(description=gettext_lazy("Answer"))
     def answer(self, attempt: WebhookAttempt) -> str:
@@ -69,9 +69,9 @@ class AttemptInline(ScopedInline):
         return display.label(f"HTTP {attempt.status}", "success" if 200 <= attempt.status < 300 else "danger")
 
     @admin.display(description=gettext_lazy("Error"))
-    def shown_error(self, attempt: WebhookAttempt) -> str:
+    def error_text(self, attempt: WebhookAttempt) -> str:
         """Show the error where it says more than the answer does."""
-        return "–" if attempt.error == f"HTTP {attempt.status}" else display.cause(attempt.error)
+        return "–" if attempt.error == f"HTTP {attempt.status}" else display.format_error(attempt.error)
 
 
 @admin.register(WebhookEvent)
@@ -83,23 +83,37 @@ class EventAdmin(NewestFirstAdmin):
         " sessions."
     )
     list_display = ("number", "what", "about", "state", "tries", "project", "created")
-    list_filter = (ProjectFilter, "type", StateFilter, CreatedFilter)
+    list_filter = (ProjectFilter, "type", EventStateFilter, CreatedFilter)
     list_select_related = ("project",)
-    before_template = "admin/verification/webhookevent/intro.html"
     search_fields = ("message",)
     search_help_text = gettext_lazy("Whole id of an event, a message or a session")
     ordering = ("-created_at",)
     actions: Any = ("send_again_selected",)
     actions_detail = ("send_again",)
-    inlines = (AttemptInline,)
+    inlines = (WebhookAttemptInline,)
     fieldsets = (
         (None, {"fields": ("what", "about_link", "project", "address", "number", "state", "tries")}),
-        (gettext_lazy("Times"), {"fields": ("created_when", "delivered_when")}),
+        (gettext_lazy("Times"), {"fields": ("created_time", "delivered_time")}),
         (gettext_lazy("What it tells"), {"fields": ("body",)}),
     )
-    readonly_fields = ("what", "about_link", "address", "number", "state", "created_when", "delivered_when", "body")
-    created_when = time_of("created_at", gettext_lazy("Created"))
-    delivered_when = time_of("delivered_at", gettext_lazy("Delivered"))
+    readonly_fields = ("what", "about_link", "address", "number", "state", "created_time", "delivered_time", "body")
+
+    @admin.display(description=gettext_lazy("Created"))
+    def created_time(self, event: WebhookEvent) -> str:
+        return display.format_time(event.created_at)
+
+    @admin.display(description=gettext_lazy("Delivered"))
+    def delivered_time(self, event: WebhookEvent) -> str:
+        return display.format_time(event.delivered_at)
+
+    def get_intro(self, request: HttpRequest) -> str:
+        intro = _(
+            "Your server is told how a manual send ended, if the send named a <code>callback_url</code>, and what"
+            " becomes of sessions, as far as the project chooses these events. A call that fails is tried again, more"
+            " and more slowly; after the last try you can send it again from its page."
+        )
+        guide = _("How it works")
+        return f'{intro} <a class="ww-link" href="/docs/guides/events/">{guide}</a>'
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         if is_session_id(term.upper()):
@@ -139,13 +153,13 @@ class EventAdmin(NewestFirstAdmin):
             return display.label(_("Given up"), "danger") if event.tries else display.label(_("Not sent"))
         if event.due_at <= timezone.now():
             return display.label(_("Due now"), "info")
-        return display.label(_("Next try {time}").format(time=when(event.due_at)), "warning")
+        return display.label(_("Next try {time}").format(time=format_time(event.due_at)), "warning")
 
     @admin.display(description=gettext_lazy("Body"))
     def body(self, event: WebhookEvent) -> str:
         """Show the body, the recipient masked whatever the customer's server is told."""
-        told = body_of(described(event)._replace(shows_recipient=False))
-        return format_html('<pre class="ww-body">{}</pre>', json.dumps(told, indent=2, ensure_ascii=False))
+        payload = body_of(described(event)._replace(shows_recipient=False))
+        return format_html('<pre class="ww-body">{}</pre>', json.dumps(payload, indent=2, ensure_ascii=False))
 
     @without_asking
     @action(description=gettext_lazy("Send again"), icon="replay", permissions=["act"], url_path="send-again")

@@ -6,8 +6,10 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
-from django.utils.translation import gettext_lazy as _
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who
@@ -18,30 +20,38 @@ from verification.services.projects.ceilings import platform
 
 class ExchangeRateForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
-        labels = {"account": _("In"), "valid_from": _("Good from")}
+        labels = {"account": gettext_lazy("In"), "valid_from": gettext_lazy("Good from")}
 
 
 @admin.register(ExchangeRate)
 class ExchangeRateAdmin(ScopedAdmin):
-    """The operator's rates. Figures are told by them at once, also those of days that are past."""
+    """The operator's rates. Figures use them at once, also those of past days."""
 
     viewers = adders = changers = deleters = Who.SUPERUSERS
     form = ExchangeRateForm
     fields = ("currency", "account", "rate", "valid_from")
-    list_display = ("currency", "shown_rate", "account", "good_from")
-    list_before_template = "admin/verification/exchangerate/intro.html"
+    list_display = ("currency", "rate_text", "account", "good_from")
     ordering = ("currency", "-valid_from")
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         return {"account": platform().account_currency, **super().get_changeform_initial_data(request)}
 
-    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        return super().changelist_view(request, {**(extra_context or {}), "account": platform().account_currency})
+    def get_intro(self, request: HttpRequest) -> str:
+        account = platform().account_currency
+        intro = _(
+            'Costs are told in %(account)s, the currency of account, which the <a class="ww-link" href="%(address)s">'
+            "ceilings' page</a> sets. A price in another currency needs a rate into it. A rate is good from its day on"
+            " until the next one of the same two."
+        ) % {"account": account, "address": reverse("admin:verification_platform_changelist")}
+        if ExchangeRate.objects.exists():
+            return intro
+        none_yet = _("There is none yet: if all prices are in %(account)s, none is needed.") % {"account": account}
+        return f"{intro} {none_yet}"
 
-    @admin.display(description=_("Rate"), ordering="rate")
-    def shown_rate(self, row: ExchangeRate) -> str:
+    @admin.display(description=gettext_lazy("Rate"), ordering="rate")
+    def rate_text(self, row: ExchangeRate) -> str:
         return f"{row.rate.normalize():f}"
 
-    @admin.display(description=_("Good from"), ordering="valid_from")
+    @admin.display(description=gettext_lazy("Good from"), ordering="valid_from")
     def good_from(self, row: ExchangeRate) -> str:
         return written_date(row.valid_from, DAY)

@@ -26,10 +26,10 @@ from verification.admin.base.statistics import (
     largest_loss,
     list_link,
     money_cell,
+    offer_row,
     over_time,
     percent,
     seconds,
-    shown_offer,
     tiles,
 )
 from verification.admin.traffic.decisions import title_of_rule
@@ -59,7 +59,7 @@ LIST_FILTERS = {  # the filters of the lists, by the dimension
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BreakdownRow:
     """One row of a breakdown: its figures, the page narrowed to it, and the lists behind its numbers."""
 
     line: Line
@@ -101,7 +101,7 @@ FILE_LANGUAGE = "en"  # whatever the reader's: programs read a file by its words
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FiguresQuery:
     """The choice that the address makes: the projects, the range, and the values that narrow the figures."""
 
     projects: list[Project]
@@ -119,7 +119,7 @@ class Choice:
 
 
 def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
-    choice = _choice(request)
+    choice = _read_query(request)
     is_file = "csv" in request.GET or "json" in request.GET
     if choice.range.wrong and is_file:
         return HttpResponseBadRequest(choice.range.wrong, content_type="text/plain")
@@ -136,44 +136,44 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     if "json" in request.GET:
         return JsonResponse(as_dict(summary))
     context = model_admin.page_context(
-        request, _("Figures"), opts=None, choice=choice, **_choices(choice), **_told(choice, summary)
+        request, _("Figures"), opts=None, choice=choice, **_choices(choice), **_context(choice, summary)
     )
     status = 400 if choice.range.wrong else 200
     return TemplateResponse(request, "admin/verification/figures.html", context, status=status)
 
 
-def _choice(request: HttpRequest) -> Choice:
+def _read_query(request: HttpRequest) -> FiguresQuery:
     projects = list(own_projects(request.user).order_by("name"))
     chosen = _chosen(request.GET.get("project"), projects)
-    return Choice(projects, chosen, range_of(request, *map(word, BREAKDOWNS)), _where(request))
+    return FiguresQuery(projects, chosen, range_of(request, *map(word, BREAKDOWNS)), _where(request))
 
 
 def _chosen(wanted: str | None, projects: Sequence[Project]) -> Project | None:
     """Return the project that the address names, of the user's own alone; None for all of them."""
     if not wanted:
         return None
-    found = next((project for project in projects if str(project.pk) == wanted), None)
-    if found is None:
+    match = next((project for project in projects if str(project.pk) == wanted), None)
+    if match is None:
         raise Http404
-    return found
+    return match
 
 
 def _where(request: HttpRequest) -> dict[str, Any]:
     """Return the values that narrow the figures. They can be anything: only rows of the user's projects are read."""
-    found: dict[str, Any] = {}
+    where: dict[str, Any] = {}
     for name in BREAKDOWNS:
         value = request.GET.get(word(name))
         if not value or name == "project":
             continue
-        found[name] = "" if value == EMPTY else value[:20]
+        where[name] = "" if value == EMPTY else value[:20]
         if name == "provider_id":
-            found[name] = 0 if value == EMPTY else whole_number(value)
-            if found[name] is None:
+            where[name] = 0 if value == EMPTY else whole_number(value)
+            if where[name] is None:
                 raise Http404
-    return found
+    return where
 
 
-def _choices(choice: Choice) -> dict[str, Any]:
+def _choices(choice: FiguresQuery) -> dict[str, Any]:
     """Return what the head of the page offers."""
     return {
         **choice.range.offered,
@@ -183,7 +183,7 @@ def _choices(choice: Choice) -> dict[str, Any]:
     }
 
 
-def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
+def _context(choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
     span, steps = summary.span, funnel(summary)
     scored = set(Provider.objects.filter(project__in=choice.ids).values_list("pk", flat=True))
     breakdowns = [
@@ -209,7 +209,7 @@ def _told(choice: Choice, summary: Summary) -> dict[str, Any]:
         **over_time(summary),
         "breakdowns": breakdowns,
         "money": summary.money,
-        "offers": [shown_offer(offer) for offer in summary.money.offers],
+        "offers": [offer_row(offer) for offer in summary.money.offers],
         "chips": [
             (BREAKDOWNS[name], _name_of(summary, name, value), choice.range.address(word(name)))
             for name, value in choice.where.items()
@@ -225,14 +225,14 @@ def _name_of(summary: Summary, dimension: str, value: Any) -> str:
     return lines[0].name if lines else str(value or _("None"))
 
 
-def _row(choice: Choice, dimension: str, line: Line, cost: Cost, scored: set[int]) -> Row:
+def _row(choice: FiguresQuery, dimension: str, line: Line, cost: Cost, scored: set[int]) -> BreakdownRow:
     """Return a row of a breakdown. ``scored`` are the providers whose scorecards the user may open."""
     value = str(line.key or EMPTY)
     narrowing = {LIST_FILTERS[name]: str(known or EMPTY) for name, known in choice.where.items()}
     if choice.chosen:
         narrowing["project"] = str(choice.chosen.pk)
     narrowing[LIST_FILTERS[dimension]] = value
-    return Row(
+    return BreakdownRow(
         line,
         dimension == "country" and bool(line.key),
         report.as_dict(line.told),
@@ -248,8 +248,8 @@ def _row(choice: Choice, dimension: str, line: Line, cost: Cost, scored: set[int
 
 
 def scorecard_address(provider: int, query: dict[str, str]) -> str:
-    kept = {name: value for name, value in query.items() if name in ("range", "from", "to", "country")}
-    return f"{reverse('admin:verification_provider_scorecard', args=(provider,))}?{urlencode(kept)}"
+    shared = {name: value for name, value in query.items() if name in ("range", "from", "to", "country")}
+    return f"{reverse('admin:verification_provider_scorecard', args=(provider,))}?{urlencode(shared)}"
 
 
 def _csv(summary: Summary, kind: str) -> HttpResponse:

@@ -9,6 +9,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
@@ -17,7 +18,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from verification.admin.auth import form_tokens
-from verification.admin.base.display import how_long_ago, label, monospace, page_address, time_of, when
+from verification.admin.base.display import format_time, label, monospace, page_address, time_ago_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter
 from verification.core.errors import UserError
@@ -56,7 +57,7 @@ class RotateKeyForm(forms.Form):
     )
 
 
-class StateFilter(admin.SimpleListFilter):
+class KeyStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -78,8 +79,8 @@ class StateFilter(admin.SimpleListFilter):
 class KeyAdmin(ScopedAdmin):
     viewers = Right.USE_KEYS
     empty_text = gettext_lazy("An app needs one of the kind API, a server one of the kind secret.")
-    list_display = ("key", "shown_kind", "project", "state", "created", "expires", "last_used")
-    list_filter = (ProjectFilter, StateFilter, "kind")
+    list_display = ("key", "kind_label", "project", "state", "created", "expires", "last_used")
+    list_filter = (ProjectFilter, KeyStateFilter, "kind")
     list_select_related = ("project", "created_by")
     ordering = ("-created_at",)
     actions = ("revoke_selected",)
@@ -92,15 +93,23 @@ class KeyAdmin(ScopedAdmin):
         *("key", "state", "created", "issuer"),
         *("expires", "last_used", "revoked"),
     )
-    revoked = time_of("revoked_at", gettext_lazy("Revoked"))
-    list_before_template = "admin/verification/apikey/intro.html"
+
+    @admin.display(description=gettext_lazy("Revoked"))
+    def revoked(self, key: ApiKey) -> str:
+        return format_time(key.revoked_at)
+
+    def get_intro(self, request: HttpRequest) -> str:
+        return _(
+            'Keys are issued on a <a class="ww-link" href="%(address)s">project\'s page</a>, where the full key is'
+            " shown once. Here you see what there is, and take keys back."
+        ) % {"address": reverse("admin:verification_project_changelist")}
 
     @admin.display(description=gettext_lazy("Key"), ordering="prefix")
     def key(self, key: ApiKey) -> str:
         return monospace(key)
 
     @admin.display(description=gettext_lazy("Kind"), ordering="kind")
-    def shown_kind(self, key: ApiKey) -> str:
+    def kind_label(self, key: ApiKey) -> str:
         return key.get_kind_display()
 
     @admin.display(description=gettext_lazy("State"))
@@ -117,20 +126,20 @@ class KeyAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, key: ApiKey) -> str:
-        return when(key.created_at)
+        return format_time(key.created_at)
 
     @admin.display(description=gettext_lazy("Expires"), ordering="expires_at")
     def expires(self, key: ApiKey) -> str:
-        return when(key.expires_at) if key.expires_at else _("Never")
+        return format_time(key.expires_at) if key.expires_at else _("Never")
 
     @admin.display(description=gettext_lazy("Last used"), ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:
-        return how_long_ago(key.last_used_at) if key.last_used_at else _("Never")
+        return time_ago_label(key.last_used_at) if key.last_used_at else _("Never")
 
     def new_secrets(self, key: ApiKey, text: str) -> list[tuple[str, str, str]]:
         """Return the lines that show a new key: each with its name, its text and a note."""
         note = (
-            _("Valid until {time}.").format(time=when(key.expires_at))
+            _("Valid until {time}.").format(time=format_time(key.expires_at))
             if key.expires_at
             else _("Valid until it is revoked.")
         )
@@ -167,7 +176,7 @@ class KeyAdmin(ScopedAdmin):
         new = ApiKey.objects.get(pk=issued.id)
         self.log_change(request, key, f"Rotated: {new} takes its place")
         warning = _("{copy_now} The old key {key} ends {time}.").format(
-            copy_now=COPY_NOW, key=key, time=when(key.expires_at)
+            copy_now=COPY_NOW, key=key, time=format_time(key.expires_at)
         )
         return self.show_secrets(
             request,

@@ -21,7 +21,7 @@ from unfold.sites import UnfoldAdminSite
 
 from verification.admin.auth import invitations, login, logins, second_factor
 from verification.admin.auth.reauthentication import confirmed, without_asking
-from verification.admin.auth.session import is_let_in
+from verification.admin.auth.session import is_allowed
 from verification.admin.base.permissions import has_right
 from verification.models import Right
 
@@ -47,7 +47,7 @@ class PanelSite(UnfoldAdminSite):
     empty_value_display = "–"  # as the pages' own columns write it
 
     def has_permission(self, request: HttpRequest) -> bool:
-        return super().has_permission(request) and is_let_in(request)
+        return super().has_permission(request) and is_allowed(request)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Tell every page whether its user may follow links to the traffic."""

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
-from verification.admin.base.display import how_long_ago, label, time_of
+from verification.admin.base.display import format_time, label, time_ago_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who
 from verification.admin.projects.people import MembershipInline
@@ -40,7 +40,7 @@ HELP_TEXTS = {
 }
 
 
-class ProjectInline(MembershipInline):
+class UserProjectInline(MembershipInline):
     verbose_name_plural = gettext_lazy("projects")
 
 
@@ -64,7 +64,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     form = AccountForm
     add_form = NewAccountForm
     change_password_form = AdminPasswordChangeForm
-    inlines = (ProjectInline,)
+    inlines = (UserProjectInline,)
     list_display = ("username", "email", "role", "state", "seen")
     list_filter = ("is_active", "is_superuser")
     filter_horizontal = ()
@@ -76,8 +76,14 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     )
     add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2", "is_staff")}),)
     readonly_fields = ("password_state", "factor_state", "browsers", "logged_in", "joined")
-    logged_in = time_of("last_login", gettext_lazy("Last login"))
-    joined = time_of("date_joined", gettext_lazy("Added"))
+
+    @admin.display(description=gettext_lazy("Last login"))
+    def logged_in(self, user: User) -> str:
+        return format_time(user.last_login)
+
+    @admin.display(description=gettext_lazy("Added"))
+    def joined(self, user: User) -> str:
+        return format_time(user.date_joined)
 
     @admin.display(description=gettext_lazy("Role"), ordering="is_superuser")
     def role(self, user: User) -> str:
@@ -89,7 +95,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
 
     @admin.display(description=gettext_lazy("Last login"), ordering="last_login")
     def seen(self, user: User) -> str:
-        return how_long_ago(user.last_login) if user.last_login else _("Never")
+        return time_ago_label(user.last_login) if user.last_login else _("Never")
 
     @admin.display(description=gettext_lazy("Password"))
     def password_state(self, user: User) -> str:

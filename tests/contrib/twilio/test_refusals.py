@@ -7,7 +7,6 @@ import pytest
 
 from tests import factories
 from tests.conftest import ROOT
-from verification.contrib.twilio.answers import CODES
 from verification.core import request_log
 from verification.core.error_codes import CATALOGUE
 from verification.models import Alert, Decision, Session

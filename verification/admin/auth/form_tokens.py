@@ -23,7 +23,7 @@ USED = _("This form has been sent before, so it did nothing this time.")
 STALE = _("This form was open too long. Please send it once more.")
 
 
-def hand_out(request: HttpRequest) -> str:
+def issue(request: HttpRequest) -> str:
     """Return a new text for the hidden field of this user's form on this page."""
     return signing.dumps([request.user.pk, request.path, secrets.token_urlsafe(RANDOM_BYTES)], salt=SALT)
 

@@ -30,7 +30,7 @@ from verification.services.users import invitations
 GONE = 410  # the status of a link that was good once, or never
 
 
-class AccountForm(forms.Form):
+class InvitedAccountForm(forms.Form):
     username = forms.CharField(
         label=gettext_lazy("User name"),
         max_length=150,
@@ -96,7 +96,7 @@ def join(request: HttpRequest) -> HttpResponse:
         return _join_as(request, invitation)
     if invitations.accounts_of(invitation.email):
         return _show(request, invitation, login=reverse("admin:login", query={"next": reverse("admin:join")}))
-    form = AccountForm(request.POST if request.method == "POST" else None, email=invitation.email)
+    form = InvitedAccountForm(request.POST if request.method == "POST" else None, email=invitation.email)
     if form.is_valid():
         try:
             user = invitations.accept_as_new(

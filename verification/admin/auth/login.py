@@ -79,7 +79,7 @@ def after_password(request: HttpRequest, user: User, *, next_page: str) -> HttpR
     """Go on to the second factor, or let the user in where none is asked for. An invitation under way is kept."""
     factors, invited = second_factor.factors_of(user), request.session.get(INVITED)
     if not factors and not settings.IS_SECOND_FACTOR_REQUIRED:
-        _let_in(request, user)
+        _log_in(request, user)
         return HttpResponseRedirect(next_page)
     request.session.flush()
     request.session[PENDING] = {
@@ -102,17 +102,17 @@ def second_step(request: HttpRequest) -> HttpResponse:
         return HttpResponseRedirect(reverse("admin:login"))
     form, key_error = CodeForm(request.POST if "code" in request.POST else None), ""
     if "answer" in request.POST:
-        factor = _tried(request, user, lambda: _check_key(request, user))
+        factor = _check_factor(request, user, lambda: _check_key(request, user))
         key_error = "" if factor else _("That key was not accepted. Try again, or use a code.")
     elif form.is_valid():
-        factor = _tried(request, user, lambda: second_factor.check(user, form.cleaned_data["code"]))
+        factor = _check_factor(request, user, lambda: second_factor.check(user, form.cleaned_data["code"]))
         if not factor:
             form.add_error("code", _("That is not right. A code is good once; wait for the next one and try again."))
     else:
         factor = None
     if factor:
         next_page = request.session.pop(PENDING)["next"]
-        _let_in(request, user, factor=factor)
+        _log_in(request, user, factor=factor)
         return HttpResponseRedirect(next_page)
     return page(
         request,
@@ -126,7 +126,7 @@ def second_step(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _tried(request: HttpRequest, user: User, check: Callable[[], str | None]) -> str | None:
+def _check_factor(request: HttpRequest, user: User, check: Callable[[], str | None]) -> str | None:
     """Return the name of the factor that was proved, or None. A failure counts as a failed login."""
     name = user.get_username()
     factor = None if throttle.is_locked(request, name) else check()
@@ -158,7 +158,7 @@ def enrol(request: HttpRequest) -> HttpResponse:
         response = set_up(request, user, next_page=next_page, back=reverse("admin:login"), offers_key=True, **more)
     if factor := request.session.get(FACTOR):
         request.session.pop(PENDING)
-        _let_in(request, user, factor=factor)
+        _log_in(request, user, factor=factor)
     return response
 
 
@@ -171,36 +171,36 @@ def _pending_user(request: HttpRequest) -> User | None:
     return user if is_same else None
 
 
-def _let_in(request: HttpRequest, user: User, *, factor: str | None = None) -> None:
+def _log_in(request: HttpRequest, user: User, *, factor: str | None = None) -> None:
     django_login(request, user, backend=BACKEND)
     request.session[FACTOR] = factor
 
 
 @receiver(user_logged_in)
-def _note_login(request: HttpRequest, user: User, **_signal: Any) -> None:
-    _note(request, gettext_noop("Logged in"), user)
+def _record_login(request: HttpRequest, user: User, **_signal: Any) -> None:
+    _record(request, gettext_noop("Logged in"), user)
 
 
 @receiver(user_logged_out)
-def _note_logout(request: HttpRequest, user: User | None, **_signal: Any) -> None:
+def _record_logout(request: HttpRequest, user: User | None, **_signal: Any) -> None:
     if user is not None:
-        _note(request, gettext_noop("Logged out"), user)
+        _record(request, gettext_noop("Logged out"), user)
 
 
 @receiver(user_login_failed)
-def _note_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_signal: Any) -> None:
-    """Note a failed login; none while locked out, so that nobody can fill the log.
+def _record_failure(credentials: dict[str, Any], request: HttpRequest | None = None, **_signal: Any) -> None:
+    """Record a failed login; none while locked out, so that nobody can fill the log.
 
-    The note leaves out a name that is no user's: it may be a mistyped password.
+    The record leaves out a name that is no user's: it may be a mistyped password.
     """
     if request is None or getattr(request, "axes_locked_out", False):
         return
-    _note(
+    _record(
         request, gettext_noop("Failed login"), User.objects.filter(username=credentials.get("username") or "").first()
     )
 
 
-def _note(request: HttpRequest, action: str, user: User | None) -> None:
+def _record(request: HttpRequest, action: str, user: User | None) -> None:
     who = user.get_username() if user else "unknown user"
     with audit.acting(who, client_ip(request)):
         audit.record(action, row=user, label=user.get_username() if user else "")

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from verification.admin.auth.second_factor import page
 from verification.admin.auth.session_store import stored_key
-from verification.admin.base.display import exactly, how_long_ago
+from verification.admin.base.display import format_exact_time, time_ago_label
 from verification.services.users import logins
 
 
@@ -45,8 +45,8 @@ def _answer(request: HttpRequest, user: Any) -> HttpResponse:
             "number": login.number,
             "browser": login.browser,
             "network": login.network,
-            "since": exactly(login.started_at),
-            "seen": how_long_ago(login.session.expire_date - timedelta(seconds=settings.SESSION_COOKIE_AGE)),
+            "since": format_exact_time(login.started_at),
+            "seen": time_ago_label(login.session.expire_date - timedelta(seconds=settings.SESSION_COOKIE_AGE)),
             "is_this": login.session_id == here,
         }
         for login in logins.of(user)

@@ -1,4 +1,9 @@
-"""The middleware around every request to the panel."""
+"""The middleware around every request to the panel.
+
+The panel speaks the language that the reader chose, else the first of their browser's that it has. The choice is a
+cookie, so that the pages before the login have it too. Only the panel's requests ask for it: the API and the hosted
+pages pass this by, and a thread is back at English when its request ends.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,9 @@ from http import HTTPStatus
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.utils import translation
 
-from verification.admin.auth import failures, language, session
+from verification.admin.auth import error_pages, session
 from verification.admin.base import database_router
 from verification.core.client_address import client_ip
 from verification.core.content_length import announced_length
@@ -26,7 +32,7 @@ def _root() -> str:
 
 
 class PanelMiddleware:
-    """Renews the session, speaks the reader's language, names them to the audit log, and shows failures as pages."""
+    """Renews the session, speaks the reader's language, names them to the audit log, and renders failures as pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -35,12 +41,13 @@ class PanelMiddleware:
         if not request.path.startswith(_root()):
             return self.get_response(request)
         session.renew(request)
-        database_router.note_form(request)
-        with language.of_reader(request) as spoken:
+        database_router.record_form(request)
+        language = translation.get_language_from_request(request)
+        with translation.override(language):
             with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
                 response = self._answer(request)
-            failures.show(request, response)
-        response.headers.setdefault("Content-Language", spoken)
+            error_pages.render(request, response)
+        response.headers.setdefault("Content-Language", language)
         return response
 
     def _answer(self, request: HttpRequest) -> HttpResponse:

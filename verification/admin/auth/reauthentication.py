@@ -41,11 +41,11 @@ def confirmed(view: View) -> View:
             return view(request, *args, **kwargs)
         held = request.POST.get(HELD)
         if held is None:
-            return view(request, *args, **kwargs) if is_fresh(request) else _ask(request, _hold(request))
+            return view(request, *args, **kwargs) if is_fresh(request) else _ask(request, _seal(request))
         if not (is_fresh(request) or _check_answer(request)):
             return _ask(request, held, error=_("That is not right. Please try again."))
         try:
-            request.POST = _released(request, held)  # type: ignore[assignment]
+            request.POST = _unseal(request, held)  # type: ignore[assignment]
         except (DecryptionFailed, ValueError):
             return _ask(request, held, error=_("The form was meant for another session. Please open it again."))
         return view(request, *args, **kwargs)
@@ -68,11 +68,11 @@ def _check_answer(request: HttpRequest) -> bool:
     return is_right
 
 
-def _hold(request: HttpRequest) -> str:
+def _seal(request: HttpRequest) -> str:
     return base64.b64encode(encrypt(request.POST.urlencode(), binding=_binding(request))).decode()
 
 
-def _released(request: HttpRequest, held: str) -> QueryDict:
+def _unseal(request: HttpRequest, held: str) -> QueryDict:
     return QueryDict(decrypt(base64.b64decode(held), binding=_binding(request)))
 
 

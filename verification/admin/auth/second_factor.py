@@ -19,11 +19,11 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.admin.auth import webauthn
 from verification.admin.auth.session import FACTOR
-from verification.admin.base.display import exactly, how_long_ago
+from verification.admin.base.display import format_exact_time, time_ago_label
 from verification.core.errors import UserError
 from verification.services.users import second_factor, security_keys
 
-SHOWN = "second_factor_shown"  # the id of the app whose secret this session was shown
+SHOWN = "second_factor_shown"  # the id of the app whose secret this session saw
 ADD_KEY = "add_key"  # the step of the forms that add a security key
 
 
@@ -83,14 +83,14 @@ def set_up(request: HttpRequest, user: User, *, next_page: str, back: str, **mor
     Then, and only then, the session holds the factor's name under ``FACTOR``.
     """
     form = CodeForm(request.POST if request.method == "POST" and request.POST.get("step") != ADD_KEY else None)
-    shown: int = request.session.get(SHOWN, 0)
+    device_id: int = request.session.get(SHOWN, 0)
     if form.is_valid():
-        codes = second_factor.confirm(user, shown, form.cleaned_data["code"])
+        codes = second_factor.confirm(user, device_id, form.cleaned_data["code"])
         if codes is not None:
             request.session[FACTOR] = second_factor.app_name(request.session.pop(SHOWN))
             return show_codes(request, codes, next_page) if codes else HttpResponseRedirect(next_page)
         form.add_error("code", _("This is not the code that the app shows now. Wait for the next one and try again."))
-    request.session[SHOWN], secret = second_factor.begin(user, shown)
+    request.session[SHOWN], secret = second_factor.begin(user, device_id)
     picture = segno.make(second_factor.key_uri(user, secret), error="m").svg_inline(border=2, omitsize=True)
     return page(
         request,
@@ -142,7 +142,7 @@ def show_codes(request: HttpRequest, codes: list[str], next_page: str) -> HttpRe
 def page(request: HttpRequest, template: str, title: str, **more: Any) -> HttpResponse:
     request.current_app = admin.site.name
     context = {**admin.site.each_context(request), "title": title, **more}
-    response = TemplateResponse(request, f"admin/verification/door/{template}", context)
+    response = TemplateResponse(request, f"admin/verification/auth/{template}", context)
     response["Cache-Control"] = "no-store"
     return response
 
@@ -153,9 +153,9 @@ def _remove(request: HttpRequest, user: User, step: str) -> None:
     try:
         if kind == "remove_app":
             second_factor.remove_app(user)
-            told = _("The authenticator app is removed. Delete its entry on the phone too.")
+            text = _("The authenticator app is removed. Delete its entry on the phone too.")
         elif kind == "remove_key" and number.isascii() and number.isdigit() and len(number) < 19:
-            told = _("{remove} is removed. Logins that it opened are over.").format(
+            text = _("{remove} is removed. Logins that it opened are over.").format(
                 remove=security_keys.remove(user, int(number))
             )
         else:
@@ -163,7 +163,7 @@ def _remove(request: HttpRequest, user: User, step: str) -> None:
     except UserError as error:
         messages.error(request, str(error))
         return
-    messages.success(request, told)
+    messages.success(request, text)
     left = second_factor.factors_of(user)
     if request.session.get(FACTOR) not in left:
         request.session[FACTOR] = min(left, default=None)
@@ -174,6 +174,6 @@ def _line(key: Any) -> dict[str, Any]:
         "id": key.pk,
         "name": key.name,
         "host": key.host,
-        "added": _("Added {time}").format(time=exactly(key.added_at)),
-        "used": how_long_ago(key.used_at) if key.used_at else "",
+        "added": _("Added {time}").format(time=format_exact_time(key.added_at)),
+        "used": time_ago_label(key.used_at) if key.used_at else "",
     }

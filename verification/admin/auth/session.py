@@ -21,7 +21,7 @@ BY_ITSELF = "by_itself"  # in the address by which a page reloads itself, so tha
 CONFIRMED, FACTOR = "confirmed_at", "second_factor"
 
 
-def is_let_in(request: HttpRequest) -> bool:
+def is_allowed(request: HttpRequest) -> bool:
     """Return whether the session is young enough and one of the user's second factors was given in it.
 
     The session names that factor. If it is removed, or a first one is set up elsewhere, the session is over.

@@ -18,7 +18,7 @@ from django.utils import timezone
 from verification.core.crypto import stored_digest
 from verification.services.users import logins
 
-# What a session notes at the login, besides Django's own marks.
+# What a session records at the login, besides Django's own marks.
 STARTED, BROWSER, NETWORK = "started_at", "browser", "network"
 STORED_CHARACTERS = 40  # the width of Django's column: 160 bits in hexadecimal, about as many as a cookie's value has
 
@@ -53,10 +53,10 @@ class SessionStore(SessionBase):
             Session.objects.create(session_key=stored_key(self.session_key), session_data=data, expire_date=end)
         elif not _rows(self.session_key).update(session_data=data, expire_date=end):
             raise UpdateError
-        self._note_login()
+        self._record_login()
 
-    def _note_login(self) -> None:
-        """Keep what the user is shown of a session that somebody is logged in with."""
+    def _record_login(self) -> None:
+        """Record what the page of logins shows of a session that somebody is logged in with."""
         if SESSION_KEY not in self or BROWSER not in self:
             return
         try:

@@ -60,22 +60,22 @@ def options(request: HttpRequest, user: User, make: Callable[..., str]) -> str:
     if not host:
         return ""
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
-    found = make(user, host=host, challenge=challenge)
-    if found:
+    text = make(user, host=host, challenge=challenge)
+    if text:
         request.session[CHALLENGE] = {"text": base64.b64encode(challenge).decode(), "at": time.time()}
-    return found
+    return text
 
 
 def spend(request: HttpRequest) -> Ceremony:
-    """Use the session's challenge up, and return what the answer must fit. Raises :class:`Misuse` if there is none.
+    """Use the session's challenge up, and return what the answer must fit. Raises :class:`UserError` if there is none.
 
     Of two answers to one challenge that are sent at once, one is looked at.
     """
-    kept: dict[str, Any] = request.session.pop(CHALLENGE, {})
+    stored: dict[str, Any] = request.session.pop(CHALLENGE, {})
     host = host_of(request)
-    if not (host and kept) or time.time() - kept["at"] > CHALLENGE_SECONDS:
+    if not (host and stored) or time.time() - stored["at"] > CHALLENGE_SECONDS:
         raise UserError(_("The page was open too long. Try again."))
-    challenge = base64.b64decode(kept["text"])
+    challenge = base64.b64decode(stored["text"])
     _unused, is_new = SpentForm.objects.get_or_create(digest=hashlib.sha256(challenge).digest())
     if not is_new:
         raise UserError(_("This was sent before. Try again."))

@@ -1,1 +1,1 @@
-"""The parts that all pages of the panel share: who sees which rows, navigation, fields, and how values are shown."""
+"""What all pages of the panel share: who sees which rows, navigation, columns, form fields, formats of values."""

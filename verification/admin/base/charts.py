@@ -35,7 +35,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class ChartMark:
     """An occurrence beside the figures: a line at one time, or an area where it lasted."""
 
     text: str
@@ -44,7 +44,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Area:
+class ChartArea:
     """A bar, a mark, or the place of a step whose title the pointer shows."""
 
     x: float
@@ -56,7 +56,7 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class ChartLine:
     """A line through the values of a series. ``path`` is in the words of SVG."""
 
     name: str
@@ -74,10 +74,10 @@ class Chart:
     about: str  # one sentence for those who do not see the drawing
     scale: list[str]  # from the top: the largest number, the half, zero
     labels: list[str]
-    bars: list[Area]
-    curves: list[Curve]
-    marks: list[Area]
-    places: list[Area]
+    bars: list[ChartArea]
+    curves: list[ChartLine]
+    marks: list[ChartArea]
+    places: list[ChartArea]
     keys: list[tuple[str, str]]  # the look and the name of each series
     width: int = WIDTH
     height: int = HEIGHT
@@ -92,7 +92,7 @@ def draw(
     label: Callable[[datetime], str],
     step: timedelta,
     written: Callable[[Number], str] = lambda value: "–" if value is None else grouped(value),
-    marks: Sequence[Mark] = (),
+    marks: Sequence[ChartMark] = (),
     top: float | None = None,
 ) -> Chart | None:
     """Return the chart of these series; None where there is nothing to draw. ``top`` fixes the end of the scale."""
@@ -118,12 +118,12 @@ def draw(
         else [label(at) for at in steps],
         bars=[bar for each in series if each.is_bar for bar in _bars(each, place, top)],
         curves=[
-            Curve(each.name, each.look, _path(each.values, place, top), each.is_dashed)
+            ChartLine(each.name, each.look, _path(each.values, place, top), each.is_dashed)
             for each in series
             if not each.is_bar
         ],
         marks=[_mark(mark, steps, step) for mark in marks],
-        places=[Area(round(n * place, 2), round(place, 2), 0, HEIGHT, text) for n, text in enumerate(texts)],
+        places=[ChartArea(round(n * place, 2), round(place, 2), 0, HEIGHT, text) for n, text in enumerate(texts)],
         keys=[(each.look, each.name) for each in series],
     )
 
@@ -139,9 +139,9 @@ def _height(value: float, top: float) -> float:
     return round(HEIGHT * min(value / top, 1), 2)
 
 
-def _bars(series: Series, place: float, top: float) -> list[Area]:
+def _bars(series: Series, place: float, top: float) -> list[ChartArea]:
     return [
-        Area(
+        ChartArea(
             x=round(number * place + GAP * place / 2, 2),
             width=round((1 - GAP) * place, 2),
             y=HEIGHT - _height(value, top),
@@ -168,8 +168,8 @@ def _path(values: Sequence[Number], place: float, top: float) -> str:
     return "".join(parts)
 
 
-def _mark(mark: Mark, steps: Sequence[datetime], step: timedelta) -> Area:
+def _mark(mark: ChartMark, steps: Sequence[datetime], step: timedelta) -> ChartArea:
     whole = (steps[-1] + step - steps[0]) / WIDTH
     x = min(max((mark.at - steps[0]) / whole, 0), WIDTH - 1)
     end = min((mark.until - steps[0]) / whole, WIDTH) if mark.until else x
-    return Area(round(x, 2), round(max(end - x, 0), 2), 0, HEIGHT, mark.text)
+    return ChartArea(round(x, 2), round(max(end - x, 0), 2), 0, HEIGHT, mark.text)

@@ -49,21 +49,21 @@ LANGUAGE = "en"
 
 @translation.override(LANGUAGE)
 def list_file(page: Any, request: HttpRequest) -> StreamingHttpResponse:
-    """Return the file of a list, and note in the audit log that it was taken."""
-    given = request.GET.copy()
+    """Return the file of a list, and record in the audit log who took it."""
+    parameters = request.GET.copy()
     for name in (PARAMETER, PAGE_VAR):
-        given.pop(name, None)
-    request.GET = given  # type: ignore[assignment]  # the list refuses parameters that are no filters
+        parameters.pop(name, None)
+    request.GET = parameters  # type: ignore[assignment]  # the list refuses parameters that are no filters
     request.is_for_file = True  # type: ignore[attr-defined]  # what its address says no more
-    shown = page.get_changelist_instance(request)
-    found = list(shown.queryset.values_list("pk", flat=True)[: MAX_ROWS + 1])
-    columns = [name for name in shown.list_display if name != CHECKBOX]
+    changelist = page.get_changelist_instance(request)
+    pks = list(changelist.queryset.values_list("pk", flat=True)[: MAX_ROWS + 1])
+    columns = [name for name in changelist.list_display if name != CHECKBOX]
     name = page.opts.verbose_name_plural
-    _note(page, given, min(len(found), MAX_ROWS), name)
+    _record(page, parameters, min(len(pks), MAX_ROWS), name)
     lines = chain(
         [[capfirst(str(label_for_field(column, page.model, page))) for column in columns]],
-        _lines(page, shown, found[:MAX_ROWS], columns),
-        [[f"Only the first {MAX_ROWS:,} are here. Narrow the filters to get the others."]][: len(found) > MAX_ROWS],
+        _lines(page, changelist, pks[:MAX_ROWS], columns),
+        [[f"Only the first {MAX_ROWS:,} are here. Narrow the filters to get the others."]][: len(pks) > MAX_ROWS],
     )
     rows = csv.writer(_Echo())
     file_name = f"{str(name).replace(' ', '-')}-{now():%Y-%m-%d-%H%M}.csv"
@@ -93,14 +93,14 @@ class _Echo:
         return line
 
 
-def _lines(page: Any, shown: CappedChangeList, found: list[Any], columns: list[str]) -> Iterator[list[str]]:
+def _lines(page: Any, changelist: CappedChangeList, pks: list[Any], columns: list[str]) -> Iterator[list[str]]:
     """Yield the cells of the rows with these keys, in the order of the keys."""
-    for start in range(0, len(found), BATCH):
-        keys = found[start : start + BATCH]
-        read = {row.pk: row for row in shown.queryset.filter(pk__in=keys)}
-        shown.complete(list(read.values()))
+    for start in range(0, len(pks), BATCH):
+        keys = pks[start : start + BATCH]
+        by_key = {row.pk: row for row in changelist.queryset.filter(pk__in=keys)}
+        changelist.prefetch(list(by_key.values()))
         with translation.override(LANGUAGE):  # lines are read after the page's function has returned
-            lines = [[_cell(page, read[key], column) for column in columns] for key in keys if key in read]
+            lines = [[_cell(page, by_key[key], column) for column in columns] for key in keys if key in by_key]
         yield from lines  # without the rows that went meanwhile
 
 
@@ -115,8 +115,8 @@ def _cell(page: Any, row: Model, column: str) -> str:
         value = display_for_value(value, "")
     text = "" if value is None else str(value)
     if isinstance(value, SafeString):
-        titled = _TITLED.match(text)
-        text = unescape(titled[1] if titled else strip_tags(text))
+        title = _TITLED.match(text)
+        text = unescape(title[1] if title else strip_tags(text))
     text = " ".join(text.split()) if isinstance(value, SafeString) else text
     return "" if text == "–" else _for_programs(row, text)
 
@@ -135,9 +135,9 @@ def _for_programs(row: Model, text: str) -> str:
     return text
 
 
-def _note(page: Any, given: Any, number: int, name: str) -> None:
+def _record(page: Any, parameters: Any, number: int, name: str) -> None:
     """Write a line into the audit log. It names the filters, and not what was searched for, which may be a person."""
-    filters = sorted(each for each in given if each != SEARCH_VAR)
-    told = f" by {', '.join(filters)}" if filters else ""
-    searched = ", searched" if given.get(SEARCH_VAR) else ""
-    audit.record(f"Downloaded {number} {name} as CSV{told}{searched}", label=str(name))
+    filters = sorted(each for each in parameters if each != SEARCH_VAR)
+    by = f" by {', '.join(filters)}" if filters else ""
+    searched = ", searched" if parameters.get(SEARCH_VAR) else ""
+    audit.record(f"Downloaded {number} {name} as CSV{by}{searched}", label=str(name))

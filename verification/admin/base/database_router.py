@@ -25,26 +25,26 @@ log = logging.getLogger(__name__)
 
 ALIAS = "replica"
 STAY_SECONDS = 10  # how long the sender of a form reads the primary
-MAX_BEHIND_SECONDS = 30.0  # Workers write their rows every ten seconds, so a replica that follows is not that old.
+MAX_LAG_SECONDS = 30.0  # Workers write their rows every ten seconds, so a replica that follows is not that old.
 AWAY_SECONDS = 10.0  # how long a replica is left alone after it did not answer
 SENT_AT = "panel_sent_at"  # the session's key
 # A server that has never replayed anything may be anything.
-HOW_FAR_BEHIND = """
+LAG_QUERY = """
     SELECT CASE WHEN pg_is_in_recovery()
         THEN coalesce(extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp()), 'infinity') ELSE 0
     END::float
 """
 
-_reading: ContextVar[str | None] = ContextVar("reading", default=None)
-_behind: TTLCache[str, float] = TTLCache()
+_alias: ContextVar[str | None] = ContextVar("reading", default=None)
+_lags: TTLCache[str, float] = TTLCache()
 _away: CircuitBreaker[str] = CircuitBreaker(seconds=AWAY_SECONDS)
 
 
-class Router:
+class ReplicaRouter:
     """Lets Django read from the replica within :func:`reading`. It is never written to, and never migrated."""
 
     def db_for_read(self, model: Any, **hints: Any) -> str | None:
-        return _reading.get()
+        return _alias.get()
 
     def db_for_write(self, model: Any, **hints: Any) -> str | None:
         return DEFAULT_DB_ALIAS
@@ -56,8 +56,8 @@ class Router:
         return False if db == ALIAS else None
 
 
-def note_form(request: HttpRequest) -> None:
-    """Note that this user sends a form, so that the pages that follow show what it changed."""
+def record_form(request: HttpRequest) -> None:
+    """Record that this user sent a form, so that the pages that follow show what it changed."""
     if ALIAS in settings.DATABASES and request.method == "POST" and request.user.is_authenticated:
         request.session[SENT_AT] = time.time()
 
@@ -68,27 +68,27 @@ def database_for(request: HttpRequest) -> str:
         return DEFAULT_DB_ALIAS
     if abs(time.time() - request.session.get(SENT_AT, 0)) < STAY_SECONDS:
         return DEFAULT_DB_ALIAS
-    return ALIAS if _behind.get(ALIAS, _ask) < MAX_BEHIND_SECONDS else DEFAULT_DB_ALIAS
+    return ALIAS if _lags.get(ALIAS, _measure_lag) < MAX_LAG_SECONDS else DEFAULT_DB_ALIAS
 
 
 @contextmanager
 def reading(alias: str) -> Iterator[None]:
     """Read models from this database within the context. Functions of ours stay on the primary."""
-    token = _reading.set(alias)
+    token = _alias.set(alias)
     try:
         yield
     finally:
-        _reading.reset(token)
+        _alias.reset(token)
 
 
-def _ask() -> float:
-    """Return the seconds that the replica is behind, infinity if it is away."""
+def _measure_lag() -> float:
+    """Return the seconds that the replica lags behind, infinity if it is away."""
     if not _away.take_turn(ALIAS):
         return float("inf")
     connection = connections[ALIAS]
     try:
         with connection.cursor() as cursor:
-            cursor.execute(HOW_FAR_BEHIND)
+            cursor.execute(LAG_QUERY)
             behind = float(cursor.fetchone()[0])
     except (DatabaseError, InterfaceError) as error:
         connection.close()

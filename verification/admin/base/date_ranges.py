@@ -45,10 +45,10 @@ class RangeChoice:
         }
 
 
-def range_of(request: HttpRequest, *kept: str) -> RangeChoice:
+def range_of(request: HttpRequest, *names: str) -> RangeChoice:
     """Read the range from the address; a wrong one gives the usual range. ``kept`` are the page's other parameters."""
     get, now = request.GET, timezone.now()
-    query = {name: get[name] for name in kept if get.get(name)}
+    query = {name: get[name] for name in names if get.get(name)}
     word, wrong = get.get("range", ranges.USUAL), ""
     if get.get("from") or get.get("to"):
         query |= {"from": get.get("from", ""), "to": get.get("to", "")}

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
 from django.db.models import Model
 from django.templatetags.static import static
 from django.urls import reverse
@@ -21,10 +18,6 @@ from verification.core.dates import DAY_AND_TIME, written_date
 from verification.core.numbers import grouped
 from verification.models import ChannelType, MessageStatus
 
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-ERROR = gettext_lazy("Error")
 STATUS_VARIANTS = {
     MessageStatus.QUEUED: "neutral",
     MessageStatus.SENDING: "info",
@@ -63,11 +56,11 @@ def page_link(text: object, row: Model) -> SafeString:
     return format_html('<a class="ww-link" href="{}">{}</a>', page_address(row), text)
 
 
-def status(value: str) -> SafeString:
+def format_status(value: str) -> SafeString:
     return label(MessageStatus(value).label, STATUS_VARIANTS[MessageStatus(value)])
 
 
-def channel(value: str) -> SafeString:
+def format_channel(value: str) -> SafeString:
     if value not in ChannelType.values:
         return SafeString("–")
     return format_html(
@@ -86,12 +79,12 @@ def monospace(text: object) -> SafeString:
     return format_html('<span class="ww-code">{}</span>', text) if text else SafeString("–")
 
 
-def country(text: str) -> SafeString:
+def format_country(text: str) -> SafeString:
     """Return a country's ISO code, before which ``countries.js`` writes its name."""
     return format_html('<span class="ww-nowrap" data-country="{}">{}</span>', text, text)
 
 
-def shortened(text: str | None, length: int = 60) -> SafeString:
+def excerpt(text: str | None, length: int = 60) -> SafeString:
     """Return a text's beginning; the pointer that rests on it shows the whole."""
     if not text:
         return SafeString("–")
@@ -100,19 +93,19 @@ def shortened(text: str | None, length: int = 60) -> SafeString:
     )
 
 
-def cause(text: str | None) -> str:
+def format_error(text: str | None) -> str:
     """Return why something failed, with a capital: providers' words often begin without one."""
     return capfirst(text or "") or "–"
 
 
-def when(moment: datetime | None) -> str:
+def format_time(moment: datetime | None) -> str:
     """Write a time to the minute, in UTC like every time of the panel."""
     if moment is None:
         return "–"
     return f"{written_date(timezone.localtime(moment), DAY_AND_TIME)} UTC"
 
 
-def ago(moment: datetime) -> str:
+def time_ago(moment: datetime) -> str:
     seconds = max(0, int((timezone.now() - moment).total_seconds()))
     if seconds < 60:
         return _("{seconds} s ago").format(seconds=seconds)
@@ -120,21 +113,21 @@ def ago(moment: datetime) -> str:
         return _("{number} min ago").format(number=seconds // 60)
     if seconds < 86_400:
         return _("{number} h ago").format(number=seconds // 3600)
-    return when(moment)
+    return format_time(moment)
 
 
-def how_long_ago(moment: datetime | None) -> SafeString:
+def time_ago_label(moment: datetime | None) -> SafeString:
     """Return how long ago a time was; the pointer that rests on it shows the exact time."""
     if moment is None:
         return SafeString("–")
-    return format_html('<span class="ww-nowrap" title="{}">{}</span>', exactly(moment), ago(moment))
+    return format_html('<span class="ww-nowrap" title="{}">{}</span>', format_exact_time(moment), time_ago(moment))
 
 
-def exactly(moment: datetime) -> str:
+def format_exact_time(moment: datetime) -> str:
     return f"{written_date(timezone.localtime(moment), 'j M Y, H:i:s')} UTC"
 
 
-def lasted(start: datetime | None, end: datetime | None) -> str:
+def format_duration(start: datetime | None, end: datetime | None) -> str:
     if start is None or end is None:
         return "–"
     passed = end - start
@@ -143,57 +136,6 @@ def lasted(start: datetime | None, end: datetime | None) -> str:
     return _("{number} s").format(number=int(passed.total_seconds()))
 
 
-def time_of(name: str, description: StrOrPromise) -> Callable[[Any, Any], str]:
-    """Return a readonly field that writes the row's time ``name`` to the minute, in UTC."""
-
-    @admin.display(description=description)
-    def shown(page: Any, row: Any) -> str:
-        return when(getattr(row, name))
-
-    return shown
-
-
-def flag_of(name: str, description: StrOrPromise) -> Callable[[Any, Any], str]:
-    """Return a readonly field that says Yes or No. Unfold's red cross would make every No look like a fault."""
-
-    @admin.display(description=description)
-    def shown(page: Any, row: Any) -> str:
-        return _("Yes") if getattr(row, name) else _("No")
-
-    return shown
-
-
-def text_of(name: str, description: StrOrPromise) -> Callable[[Any, Any], str]:
-    """Return a readonly field under a better name than its column has."""
-
-    @admin.display(description=description)
-    def shown(page: Any, row: Any) -> str:
-        return str(getattr(row, name) or "–")
-
-    return shown
-
-
-def cause_of(name: str, description: StrOrPromise = ERROR) -> Callable[[Any, Any], str]:
-    """Return a readonly field that says why something failed."""
-
-    @admin.display(description=description)
-    def shown(page: Any, row: Any) -> str:
-        return cause(getattr(row, name))
-
-    return shown
-
-
-def channel_of(name: str, description: StrOrPromise, *, is_sorted_by: bool = False) -> Callable[[Any, Any], SafeString]:
-    """Return a readonly field, or a column, that shows a channel by its icon and name."""
-
-    @admin.display(description=description, ordering=name if is_sorted_by else None)
-    def shown(page: Any, row: Any) -> SafeString:
-        return channel(getattr(row, name))
-
-    return shown
-
-
-@admin.display(description=gettext_lazy("Took"))
-def latency(page: Any, row: Any) -> str:
-    """Return how long a call took, by the row's ``latency_ms``."""
-    return _("{number} ms").format(number=grouped(row.latency_ms))
+def yes_or_no(value: object) -> str:
+    """Return a flag as a word. Unfold's red cross would make every No look like a fault."""
+    return _("Yes") if value else _("No")

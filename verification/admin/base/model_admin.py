@@ -48,6 +48,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
     """
 
     deleted_along: StrOrPromise = ""  # the words for what is deleted with a row, for the page that asks.
+    intro: StrOrPromise = ""  # the note above the list; it may hold HTML, and so no text of a user's
     empty_text: StrOrPromise = ""  # what an empty list tells: where its rows come from, or that none is good news.
     has_history = True  # False where people change no rows, so that the audit log has no lines about them
     paginator = CappedPaginator
@@ -56,6 +57,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
     show_full_result_count = False
     show_facets = ShowFacets.NEVER  # counting every choice of a filter reads the table once for each
     list_filter_sheet = False
+    list_before_template = "admin/verification/list_intro.html"
     warn_unsaved_form = True
 
     def get_list_display(self, request: HttpRequest) -> Any:
@@ -65,6 +67,10 @@ class ScopedAdmin(Scoped, ModelAdmin):
             return columns
         return tuple(column for column in columns if column not in ("project", "owner"))
 
+    def get_intro(self, request: HttpRequest) -> StrOrPromise:
+        """Return the note above the list, for a page whose note has links or depends on what there is."""
+        return self.intro
+
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[CappedChangeList]:
         return CappedChangeList
 
@@ -73,7 +79,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
             if csv_export.PARAMETER in request.GET and request.method == "GET":
                 return self._file(request)
             title = menu_title(request.path, default=str(capfirst(self.opts.verbose_name_plural)))
-            response: HttpResponse = super().changelist_view(request, {"title": title, **(extra_context or {})})
+            context = {"title": title, "intro": self.get_intro(request), **(extra_context or {})}
+            response: HttpResponse = super().changelist_view(request, context)
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
             return self._no_such_filter(request)
         return response
@@ -131,8 +138,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
         return HttpResponseRedirect(reverse("admin:verification_auditentry_changelist", query={"about": about}))
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
-        found: tuple[Any, bool] = super().get_search_results(request, queryset, search_term[:TERM_MAX_LENGTH])
-        return found
+        result: tuple[Any, bool] = super().get_search_results(request, queryset, search_term[:TERM_MAX_LENGTH])
+        return result
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest | None = None) -> bool:
         allowed: set[str] = set()
@@ -173,10 +180,10 @@ class ScopedAdmin(Scoped, ModelAdmin):
 
     def find(self, request: HttpRequest, object_id: str) -> Any:
         """Return one of the user's rows, for a page of its own. Raises ``Http404``."""
-        found = self.get_object(request, unquote(object_id))
-        if found is None:
+        row = self.get_object(request, unquote(object_id))
+        if row is None:
             raise Http404
-        return found
+        return row
 
     def page_context(self, request: HttpRequest, title: str, **more: Any) -> dict[str, Any]:
         """Return the context that the panel's frame needs around a page that is none of Django's."""
@@ -200,7 +207,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
         """Show one question with its ``form``, or with none a confirmation. The answer is a POST to the same address.
 
         "Cancel" leads ``back``, by default to the page of the ``row``. The view of a question that ``acts_once`` calls
-        :func:`once.spend`.
+        :func:`form_tokens.spend`.
         """
         context = self.page_context(
             request,
@@ -212,7 +219,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
             back=back or (page_address(row) if row else ""),
             hidden=hidden,
             variant="danger" if is_dangerous else "primary",
-            once=form_tokens.hand_out(request) if acts_once else "",
+            once=form_tokens.issue(request) if acts_once else "",
         )
         return TemplateResponse(request, "admin/verification/form_page.html", context)
 

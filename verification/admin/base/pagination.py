@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from unfold.views import ChangeList
 
 from verification.admin.base import database_router
-from verification.admin.base.display import exactly
+from verification.admin.base.display import format_exact_time
 from verification.admin.base.menu_counts import counted, none_of
 
 # Rows that a list counts at most, 40 pages: beyond, the exact number helps nobody. A filter that works by ids looks up
@@ -64,8 +64,8 @@ class CappedChangeList(ChangeList):
     def none_in_words(self) -> str:
         return none_of(self.opts)
 
-    def complete(self, shown: list[Any]) -> None:
-        """Give these rows what the columns need besides, in one statement for all."""
+    def prefetch(self, rows: list[Any]) -> None:
+        """Read what the columns of these rows need from other tables, in one statement for all."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         self.root_queryset = self.model_admin.get_queryset(request).using(database_router.database_for(request))
@@ -122,6 +122,6 @@ class NewestList(CappedChangeList):
         for value, moment in edge:
             self.looks_back = _(
                 "Filters look through the newest {counted}: here, back to {time}. Older ones are found by search."
-            ).format(counted=counted(self.opts, LOOKED_THROUGH), time=exactly(moment))
+            ).format(counted=counted(self.opts, LOOKED_THROUGH), time=format_exact_time(moment))
             rows = rows.filter(**{f"{name}__gte": value})
         return rows

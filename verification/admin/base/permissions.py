@@ -44,11 +44,11 @@ def own_project_ids(request: HttpRequest, right: Right = Right.SEE) -> list[int]
     A statement that holds the ids lets PostgreSQL walk the index of their newest rows. With a subquery in their place
     it joins whole tables.
     """
-    held: list[tuple[int, str]] | None = getattr(request, "_own_projects", None)
-    if held is None:
-        held = _projects_and_roles(request.user)
-        request._own_projects = held  # type: ignore[attr-defined]  # kept where Django keeps its own
-    return [pk for pk, role in held if right in RIGHTS[Role(role)]]
+    memberships: list[tuple[int, str]] | None = getattr(request, "_own_projects", None)
+    if memberships is None:
+        memberships = _projects_and_roles(request.user)
+        request._own_projects = memberships  # type: ignore[attr-defined]  # kept where Django keeps its own
+    return [pk for pk, role in memberships if right in RIGHTS[Role(role)]]
 
 
 def has_right(request: HttpRequest, right: Right) -> bool:

@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from verification.admin.base.charts import Chart, Mark, Number, Series, draw
-from verification.admin.base.display import ago, exactly
+from verification.admin.base.charts import Chart, ChartMark, Number, Series, draw
+from verification.admin.base.display import format_exact_time, time_ago
 from verification.core.dates import DAY, DAY_OF_YEAR_AND_TIME, written_date
 from verification.core.numbers import grouped
 from verification.models import ChannelType
@@ -59,7 +59,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class FunnelStep:
     """A step of the funnel: how many sessions reached it, and how many were lost since the step before."""
 
     word: str
@@ -71,7 +71,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EventRow:
     """An event of the range as the page lists it."""
 
     event: Event
@@ -114,19 +114,19 @@ def tiles(summary: Summary) -> list[Tile]:
     ]
 
 
-def funnel(summary: Summary) -> list[Step]:
-    steps: list[Step] = []
+def funnel(summary: Summary) -> list[FunnelStep]:
+    steps: list[FunnelStep] = []
     for word, name in report.FUNNEL:
         number = summary.told.counts[name]
         last = steps[-1].number if steps else number
         lost = max(0, last - number)
         share = report.percent(number, summary.told.counts["sessions"])
         before = summary.before.counts[name]
-        steps.append(Step(str(STEPS[word]), number, share, lost, report.percent(lost, last), before))
+        steps.append(FunnelStep(str(STEPS[word]), number, share, lost, report.percent(lost, last), before))
     return steps
 
 
-def largest_loss(steps: Sequence[Step]) -> str:
+def largest_loss(steps: Sequence[FunnelStep]) -> str:
     """Return the sentence on the step at which most sessions were lost; empty where none was. The proof is no loss."""
     pairs = list(zip(steps, steps[1:-1], strict=False))
     worst = max(pairs, key=lambda pair: pair[1].lost, default=None)
@@ -149,7 +149,7 @@ def over_time(summary: Summary) -> dict[str, Any]:
     return {
         "charts": charts_of(summary),
         "table": _table(summary),
-        "events": [_shown(event) for event in summary.events],
+        "events": [_event_row(event) for event in summary.events],
     }
 
 
@@ -163,7 +163,7 @@ def charts_of(summary: Summary) -> list[Chart]:
     shared: dict[str, Any] = {
         "label": lambda at: step_label(at, span),
         "step": span.step,
-        "marks": [Mark(e.title, e.at, e.until) for e in summary.events],
+        "marks": [ChartMark(e.title, e.at, e.until) for e in summary.events],
     }
     deliver = delivery_times(summary.told)
     coarse = math.ceil(len(told) / MAX_POINTS) or 1
@@ -295,7 +295,7 @@ def money_cell(money: Decimal | None, unknown: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownOffer:
+class OfferRow:
     """The cost of the same messages at another provider, as a row of a table."""
 
     offer: Offer
@@ -307,9 +307,9 @@ class ShownOffer:
     per_verified: str
 
 
-def shown_offer(offer: Offer) -> ShownOffer:
+def offer_row(offer: Offer) -> OfferRow:
     saved = round(offer.saved, 2)
-    return ShownOffer(
+    return OfferRow(
         offer,
         str(ChannelType(offer.channel).label),
         grouped(round(offer.would_cost, 2)),
@@ -361,10 +361,10 @@ def _times(told: Sequence[Told], name: str) -> list[Series]:
     ]
 
 
-def _shown(event: Event) -> Shown:
-    lasted = _("until {time}").format(time=exactly(event.until)) if event.until else ""
+def _event_row(event: Event) -> EventRow:
+    lasted = _("until {time}").format(time=format_exact_time(event.until)) if event.until else ""
     loss = impact.of_alert(project=event.project, kind=event.kind, key=event.key, since=event.at, until=event.until)
-    return Shown(event, exactly(event.at), ago(event.at), lasted, loss.sentence if loss else "")
+    return EventRow(event, format_exact_time(event.at), time_ago(event.at), lasted, loss.sentence if loss else "")
 
 
 def _table(summary: Summary) -> list[dict[str, Any]]:

@@ -125,8 +125,8 @@ class ProviderFilter(UsedFilter):
     parameter_name = "provider"
 
     def label(self, value: str, request: HttpRequest) -> str:
-        found = Provider.objects.of(own_projects(request.user)).filter(pk=whole_number(value) or 0).first()
-        return str(found) if found else super().label(value, request)
+        provider = Provider.objects.of(own_projects(request.user)).filter(pk=whole_number(value) or 0).first()
+        return str(provider) if provider else super().label(value, request)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()

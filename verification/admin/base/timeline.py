@@ -1,4 +1,4 @@
-"""The story of a verification as the pages of sessions and messages show it."""
+"""The timeline of a verification, on the pages of sessions and messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.admin.base.display import exactly, page_address
+from verification.admin.base.display import format_exact_time, page_address
 from verification.admin.base.navigation import menu_title
 from verification.core.addresses import mask
 from verification.models import Message, Session
@@ -22,12 +22,12 @@ from verification.services.analytics.timeline import story
 from verification.services.analytics.timeline.words import Advice, Tone, lasted
 
 ICONS = {Tone.PLAIN: "radio_button_unchecked", Tone.GOOD: "check_circle", Tone.FAIR: "warning", Tone.BAD: "error"}
-STATES = {Tone.PLAIN: "plain", Tone.GOOD: "good", Tone.FAIR: "fair", Tone.BAD: "bad"}  # of the line above the story
+STATES = {Tone.PLAIN: "plain", Tone.GOOD: "good", Tone.FAIR: "fair", Tone.BAD: "bad"}  # of the line above the timeline
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One event. ``since`` is the time since the story began; ``clock`` is the time of day, with milliseconds."""
+class TimelineRow:
+    """One event. ``since`` counts from the start; ``clock`` is the time of day, with milliseconds."""
 
     icon: str
     tone: str
@@ -41,36 +41,36 @@ class Line:
     link: str
 
 
-def story_shown(request: HttpRequest, row: Session | Message) -> dict[str, Any]:
-    """Return what ``story.html`` shows. The row is one that the user may see."""
-    told = story.story_of(row)
-    rows, verdict = told.rows, told.verdict
+def timeline_context(request: HttpRequest, row: Session | Message) -> dict[str, Any]:
+    """Return the context of ``timeline.html``. The row is one that the user may see."""
+    timeline = story.story_of(row)
+    rows, diagnosis = timeline.rows, timeline.verdict
     return {
-        "sentence": verdict.sentence,
-        "state": STATES[verdict.tone],
-        "icon": ICONS[verdict.tone],
-        "advice": [(advice.text, *_where(request, advice)) for advice in verdict.advice],
-        "lines": list(_lines(request, told, row)),
+        "sentence": diagnosis.sentence,
+        "state": STATES[diagnosis.tone],
+        "icon": ICONS[diagnosis.tone],
+        "advice": [(advice.text, *_where(request, advice)) for advice in diagnosis.advice],
+        "lines": list(_timeline_rows(request, timeline, row)),
         "to": mask(rows.recipient.address),
         "recipient": page_address(rows.recipient),
         "project": rows.project,
-        "began": exactly(rows.began_at),
+        "began": format_exact_time(rows.began_at),
         "is_manual": rows.session is None,
         # A message's page shows the story of its session, which has a page of its own.
         "session": rows.session and page_address(rows.session) if isinstance(row, Message) else "",
     }
 
 
-def _lines(request: HttpRequest, told: story.Story, shown: Model) -> Iterator[Line]:
-    began = told.rows.began_at
-    for place, event in enumerate(told.events):
-        is_here = event.row is None or event.row == shown
-        yield Line(
+def _timeline_rows(request: HttpRequest, timeline: story.Story, current: Model) -> Iterator[TimelineRow]:
+    began = timeline.rows.began_at
+    for place, event in enumerate(timeline.events):
+        is_here = event.row is None or event.row == current
+        yield TimelineRow(
             icon=ICONS[event.tone],
             tone=STATES[event.tone],
             since=_since(event.at, began, place),
             clock=_clock(event.at),
-            exact=exactly(event.at),
+            exact=format_exact_time(event.at),
             iso=event.at.isoformat(),
             text=event.text,
             detail=event.detail,

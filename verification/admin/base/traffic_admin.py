@@ -44,7 +44,7 @@ class CreatedFilter(admin.SimpleListFilter):
         return queryset.filter(created_at__gte=timezone.now() - span) if span else queryset
 
 
-class TestFilter(admin.SimpleListFilter):
+class TestLoginFilter(admin.SimpleListFilter):
     __test__ = False  # pytest would take the name for a test class
     title = gettext_lazy("test logins")
     parameter_name = "test"
@@ -88,14 +88,14 @@ class TrafficAdmin(ScopedAdmin):
         except AddressInvalid:
             return []
         count_look_up(request, [address])
-        found = Recipient.objects.filter(address=address)
+        recipients = Recipient.objects.filter(address=address)
         if not request.user.is_superuser:
-            found = found.filter(project__in=own_project_ids(request, Right.SEE_TRAFFIC))
-        return list(found.values_list("pk", flat=True))
+            recipients = recipients.filter(project__in=own_project_ids(request, Right.SEE_TRAFFIC))
+        return list(recipients.values_list("pk", flat=True))
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, row: Any) -> str:
-        return display.how_long_ago(row.created_at)
+        return display.time_ago_label(row.created_at)
 
     @admin.display(description=gettext_lazy("Recipient"))
     def masked(self, row: Any) -> str:
@@ -109,12 +109,8 @@ class TrafficAdmin(ScopedAdmin):
 class NewestFirstAdmin(TrafficAdmin):
     """A page of a table that grows with the traffic: not sortable, with filters that look through the newest rows.
 
-    It needs an ordering, newest first, that an index serves; ``get_ordering`` may choose it by the request. An intro is
-    its ``before_template``: ``list_before_template`` holds the note of how far back the filters looked.
+    It needs an ordering, newest first, that an index serves; ``get_ordering`` may choose it by the request.
     """
-
-    list_before_template = "admin/verification/looks_back.html"
-    before_template = ""  # the intro above the list
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NewestList]:
         return NewestList

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from verification.admin.base.display import ago
+from verification.admin.base.display import time_ago
 from verification.admin.dashboard.problems import Problem
 from verification.core.numbers import grouped
 from verification.models import ChannelType
@@ -21,7 +21,7 @@ ICONS = {GOOD: "check_circle", FAIR: "schedule", BAD: "error"}
 
 
 @dataclass(frozen=True, slots=True)
-class StateLine:
+class Headline:
     """The head of the page. ``level`` names the colour; the lines say why."""
 
     level: str
@@ -32,9 +32,9 @@ class StateLine:
         return ICONS[self.level]
 
 
-def state_line(
+def headline(
     state: DeliveryState | None, problems: list[Problem], warnings: list[Problem], *, is_new: bool
-) -> StateLine | None:
+) -> Headline | None:
     """Return the worst of the state, the problems and the warnings.
 
     None for a new project with nothing to tell. None, too, where the state takes too long to read and there is nothing
@@ -43,20 +43,22 @@ def state_line(
     waiting, poor, fair = _traffic(state) if state else ((), (), ())
     bad = (*waiting, *poor, *problems)
     if bad:
-        return StateLine(BAD, (*bad, *warnings))
+        return Headline(BAD, (*bad, *warnings))
     if fair or warnings:
-        return StateLine(FAIR, (*fair, *warnings))
+        return Headline(FAIR, (*fair, *warnings))
     if state is None:
         return None
     if not state.is_quiet:
-        return StateLine(GOOD, (_all_well(state),))
-    return None if is_new else StateLine(FAIR, (_quiet(state),))
+        return Headline(GOOD, (_all_well(state),))
+    return None if is_new else Headline(FAIR, (_quiet(state),))
 
 
 def _traffic(state: DeliveryState) -> tuple[tuple[Problem, ...], ...]:
     """Return the lines on messages that wait, on channels that fail, and on channels that lose a part."""
-    poor = tuple(_line(channel, state) for channel in state.channels if channel.is_poor)
-    fair = tuple(_line(channel, state) for channel in state.channels if not (channel.is_poor or channel.is_good))
+    poor = tuple(_channel_problem(channel, state) for channel in state.channels if channel.is_poor)
+    fair = tuple(
+        _channel_problem(channel, state) for channel in state.channels if not (channel.is_poor or channel.is_good)
+    )
     return _waiting(state), poor, fair
 
 
@@ -78,7 +80,7 @@ def _waiting(state: DeliveryState) -> tuple[Problem, ...]:
     )
 
 
-def _line(channel: ChannelState, state: DeliveryState) -> Problem:
+def _channel_problem(channel: ChannelState, state: DeliveryState) -> Problem:
     name = ChannelType(channel.channel).label
     asked, within = channel.accepted + channel.lost, _span(state.lately)
     link = _messages(status="lost", channel__exact=channel.channel, since="day")
@@ -111,7 +113,7 @@ def _all_well(state: DeliveryState) -> Problem:
             "{share} % of {asked} message was accepted in the last {span}, the last {ago}.",
             "{share} % of {asked} messages were accepted in the last {span}, the last {ago}.",
             asked,
-        ).format(share=share, asked=grouped(asked), span=span, ago=ago(state.last_accepted))
+        ).format(share=share, asked=grouped(asked), span=span, ago=time_ago(state.last_accepted))
     else:
         detail = ngettext(
             # xgettext:no-python-format
@@ -124,7 +126,7 @@ def _all_well(state: DeliveryState) -> Problem:
 
 def _quiet(state: DeliveryState) -> Problem:
     last = (
-        _("The last code left {ago}.").format(ago=ago(state.last_accepted))
+        _("The last code left {ago}.").format(ago=time_ago(state.last_accepted))
         if state.last_accepted
         else _("None left in 24 hours.")
     )

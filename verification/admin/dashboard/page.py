@@ -15,10 +15,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from verification.admin.base.database_router import database_for, reading
-from verification.admin.base.display import ago, channel_icon, country
+from verification.admin.base.display import channel_icon, format_country, time_ago
 from verification.admin.base.permissions import has_right, own_project_ids, own_projects
 from verification.admin.base.statistics import Tile, funnel, largest_loss, over_time, tiles
-from verification.admin.dashboard.headline import state_line
+from verification.admin.dashboard.headline import headline
 from verification.admin.dashboard.problems import budgets_of, problems_of, warnings_of
 from verification.admin.traffic.decisions import title_of_rule
 from verification.core.numbers import grouped
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class SetUpStep:
     """One thing to do before codes flow."""
 
     title: str
@@ -59,7 +59,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ChannelRow:
     """A channel's messages of the day."""
 
     label: str
@@ -77,7 +77,7 @@ class Row:
 
 
 @dataclass(slots=True)
-class Failures:
+class FailureGroup:
     """The messages that were lost for one reason: the latest of them, and how many there are."""
 
     message: Message
@@ -89,7 +89,7 @@ class Failures:
 
     @property
     def ago(self) -> str:
-        return ago(self.message.created_at)
+        return time_ago(self.message.created_at)
 
 
 def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     may_set_up = has_right(request, Right.CHANGE) or not own_project_ids(request)
     context |= {
         "title": _("Overview"),
-        "state": state_line(
+        "state": headline(
             _in_time(lambda: delivery_state.state_of(projects)),
             problems_of(request, projects, budgets),
             warnings_of(request),
@@ -118,17 +118,17 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     return context
 
 
-def _steps(request: HttpRequest, projects: Any) -> list[Step]:
+def _steps(request: HttpRequest, projects: Any) -> list[SetUpStep]:
     first = projects.order_by("pk").first()
     if request.user.is_superuser:
-        project = Step(
+        project = SetUpStep(
             _("Create a project"),
             _("One for each product or customer: it has its own keys, channels and limits."),
             reverse("admin:verification_project_add"),
             first is not None,
         )
     else:
-        project = Step(
+        project = SetUpStep(
             _("Join a project"),
             _("You are not a member of any project yet. Ask the operator to add you to one."),
             "",
@@ -137,19 +137,19 @@ def _steps(request: HttpRequest, projects: Any) -> list[Step]:
     served = Provider.objects.serving(projects)
     return [
         project,
-        Step(
+        SetUpStep(
             _("Connect a provider"),
             _("The account that codes go out over. The inbox sends nothing and is good for a first try."),
             reverse("admin:verification_provider_add") if first else "",
             first is not None and served.exists(),
         ),
-        Step(
+        SetUpStep(
             _("Issue an API key"),
             _("Browsers and apps call the session endpoints with it. It is shown once."),
             reverse("admin:verification_project_issue_key", args=(first.pk,)) if first else "",
             ApiKey.objects.live().filter(project__in=projects, kind=KeyKind.API).exists(),
         ),
-        Step(
+        SetUpStep(
             _("Send the first code"),
             _("Call POST /session/create with the key, as the API reference shows; the session shows up here."),
             "/docs/",
@@ -204,7 +204,7 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
         "countries": [
             {
                 "line": line,
-                "name": country(line.subject) if line.subject else _("No country"),
+                "name": format_country(line.subject) if line.subject else _("No country"),
                 "link": reverse("admin:verification_figures", query={"country": line.subject}) if line.subject else "",
             }
             for line in conversion.by_country(projects, hours=statistics.HOURS)[:COUNTRIES_SHOWN]
@@ -225,31 +225,31 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
         "bad" if lost else "",
         link,
     )
-    found = tiles(summary)
-    return [*found[:4], failed, *found[4:]]
+    day_tiles = tiles(summary)
+    return [*day_tiles[:4], failed, *day_tiles[4:]]
 
 
 def _first_chart(summary: Summary) -> dict[str, Any]:
     """Return the chart of the day's sessions and the table behind it."""
-    shown = over_time(summary)
-    return {"charts": shown["charts"][:1], "table": shown["table"]}
+    context = over_time(summary)
+    return {"charts": context["charts"][:1], "table": context["table"]}
 
 
-def _failures(lost: QuerySet[Message]) -> list[Failures]:
+def _failures(lost: QuerySet[Message]) -> list[FailureGroup]:
     """Return the latest failures, those of one reason together."""
-    found: dict[tuple[Any, ...], Failures] = {}
+    groups: dict[tuple[Any, ...], FailureGroup] = {}
     for message in lost[:FAILURES_READ]:
         alike = (message.project_id, message.channel, message.provider_id, message.status, message.error)
-        found.setdefault(alike, Failures(message)).number += 1
-    return list(found.values())[:FAILURES_SHOWN]
+        groups.setdefault(alike, FailureGroup(message)).number += 1
+    return list(groups.values())[:FAILURES_SHOWN]
 
 
-def _row(line: Line) -> Row:
+def _row(line: Line) -> ChannelRow:
     counts = line.told.counts
     total, delivered, failed, expired = (
         counts[f"messages{state}"] for state in ("", "_delivered", "_failed", "_expired")
     )
-    return Row(
+    return ChannelRow(
         label=line.name,
         icon=channel_icon(line.key),
         link=f"{reverse('admin:verification_message_changelist')}?channel__exact={line.key}&since=day&test=without",

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from verification.admin.base.display import ago
+from verification.admin.base.display import time_ago
 from verification.core.client_address import unread_from
 from verification.core.dates import DAY_AND_TIME, written_date
 from verification.core.numbers import grouped
@@ -33,7 +33,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ChannelBudget:
     """A channel's daily budget: the messages of today, and how many are allowed."""
 
     channel: Channel
@@ -49,20 +49,23 @@ class Budget:
         return self.spent >= self.limit
 
 
-def budgets_of(projects: Any) -> list[Budget]:
-    """The fullest first. The operator's ceiling is a budget too, where an owner has set none or a larger one."""
+def budgets_of(projects: Any) -> list[ChannelBudget]:
+    """Return the budgets, the fullest first.
+
+    The operator's ceiling is a budget too, where an owner has set none or a larger one.
+    """
     ceiling = platform().max_daily_budget
     spent = spent_today(projects)
     channels = Channel.objects.filter(project__in=projects, is_active=True)
-    found = []
+    budgets = []
     for channel in channels.select_related("project"):
         limit = lower_budget(channel.effective_budget, ceiling)
         if limit is not None:
-            found.append(Budget(channel, spent.get((channel.project_id, channel.type), 0), limit))
-    return sorted(found, key=lambda budget: -budget.percent)
+            budgets.append(ChannelBudget(channel, spent.get((channel.project_id, channel.type), 0), limit))
+    return sorted(budgets, key=lambda budget: -budget.percent)
 
 
-def problems_of(request: HttpRequest, projects: Any, budgets: list[Budget]) -> list[Problem]:
+def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget]) -> list[Problem]:
     """Return the problems, first those that stop most."""
     return [
         *_stopped(request),
@@ -98,7 +101,7 @@ def _spent_in_money(projects: Any) -> list[Problem]:
     channels = Channel.objects.filter(project__in=projects, is_active=True, daily_cost_budget__gt=0)
     rows = list(channels.select_related("project"))
     costs = cost_budgets.spent_today({row.project_id for row in rows}) if rows else {}
-    found = [(row, costs.get((row.project_id, row.type))) for row in rows]
+    pairs = [(row, costs.get((row.project_id, row.type))) for row in rows]
     return [
         Problem(
             _("The budget in money of {row} in {project} is used up.").format(row=row, project=row.project),
@@ -109,7 +112,7 @@ def _spent_in_money(projects: Any) -> list[Problem]:
             ),
             _page("channel", row.pk),
         )
-        for row, cost in found
+        for row, cost in pairs
         if cost and cost.amount >= (row.daily_cost_budget or 0)
     ]
 
@@ -127,7 +130,7 @@ def _stopped(request: HttpRequest) -> list[Problem]:
             _("The operator has stopped all sending.")
             if switch.subject not in ChannelType.values
             else _("The operator has stopped {switch}.").format(switch=switch),
-            f"{switch.reason or 'No reason was given'} · {ago(switch.since)}",
+            f"{switch.reason or 'No reason was given'} · {time_ago(switch.since)}",
             link,
         )
         for switch in KillSwitch.objects.order_by("pk")
@@ -135,7 +138,7 @@ def _stopped(request: HttpRequest) -> list[Problem]:
 
 
 def warnings_of(request: HttpRequest) -> list[Problem]:
-    """Return what is wrong though codes go out: a proxy that nobody trusts, told to the operator alone."""
+    """Return what is wrong though codes go out: a proxy that nobody trusts, for the operator alone."""
     address = unread_from() if request.user.is_superuser else ""
     if not address:
         return []
@@ -155,30 +158,32 @@ def _collapsed(projects: Any) -> list[Problem]:
     return [
         Problem(
             _("{name} fails in {country}: {since} of 100 messages arrive, {before} did before {at} UTC.").format(
-                name=_name(found.provider),
-                country=found.country,
-                since=found.since,
-                before=found.before,
-                at=written_date(found.at, DAY_AND_TIME),
+                name=_name(collapse.provider),
+                country=collapse.country,
+                since=collapse.since,
+                before=collapse.before,
+                at=written_date(collapse.at, DAY_AND_TIME),
             ),
-            " ".join(filter(None, (_cost(found), _better(found)))),
+            " ".join(filter(None, (_cost(collapse), _better(collapse)))),
             reverse(
-                "admin:verification_provider_scorecard", args=(found.provider.pk,), query={"country": found.country}
+                "admin:verification_provider_scorecard",
+                args=(collapse.provider.pk,),
+                query={"country": collapse.country},
             )
-            if found.provider.project_id
+            if collapse.provider.project_id
             else "",
         )
-        for found in collapses.open_ones(projects.values_list("pk", flat=True))[:SHOWN]
+        for collapse in collapses.open_ones(projects.values_list("pk", flat=True))[:SHOWN]
     ]
 
 
-def _cost(found: Collapse) -> str:
-    loss = found.loss
+def _cost(collapse: Collapse) -> str:
+    loss = collapse.loss
     return loss.sentence if loss and loss.missed else ""
 
 
-def _better(found: Collapse) -> str:
-    other = found.other
+def _better(collapse: Collapse) -> str:
+    other = collapse.other
     return _("{name} brings {share} of 100 there.").format(name=other[0], share=other[1]) if other else ""
 
 

@@ -19,7 +19,7 @@ from verification.models import Project
 from verification.services.projects import deletion
 
 
-class NameForm(forms.Form):
+class DeletionForm(forms.Form):
     name = forms.CharField(
         label=gettext_lazy("Its name, to be sure"), widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})
     )
@@ -30,14 +30,14 @@ def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_c
     project: Project = page.find(request, object_id)
     if not page.has_delete_permission(request, project):
         raise PermissionDenied
-    form = NameForm(request.POST if request.method == "POST" else None)
+    form = DeletionForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
         try:
             deletion.mark(project, typed_name=form.cleaned_data["name"])
         except UserError as error:
             form.add_error("name", str(error))
         else:
-            return _tell(page, request, project)
+            return _confirm(page, request, project)
     return page.ask(
         request,
         _("Delete the project"),
@@ -52,7 +52,7 @@ def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_c
     )
 
 
-def _tell(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
+def _confirm(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
     page.log_change(request, project, gettext_noop("Asked for its deletion"))
     text = _(
         "{project} is stopped and out of sight. Workers remove its rows within the next minutes; its name"

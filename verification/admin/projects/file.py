@@ -92,7 +92,7 @@ class FileForm(forms.Form):
 
 
 @dataclass(frozen=True, slots=True)
-class ShownChange:
+class ChangeRow:
     """One difference as the page shows it. ``rows`` are the values of a row that is added."""
 
     word: StrOrPromise
@@ -119,7 +119,7 @@ def show_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
         for name, value in request.POST.items()
         if name.startswith(PREFIX) and isinstance(value, str) and value
     }
-    return _look(page, request, project, text, secrets)
+    return _show_changes(page, request, project, text, secrets)
 
 
 @action(description=gettext_lazy("Apply the file"), permissions=["change"], url_path="apply-file")
@@ -129,7 +129,7 @@ def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpR
     if request.method != "POST":
         return HttpResponseRedirect(_address(project))
     try:
-        text, secrets, shown = _released(request, project)
+        text, secrets, digest = _unseal(request, project)
     except (DecryptionFailed, ValueError):
         page.message_user(request, _("The page was open in another session. Choose the file again."), messages.WARNING)
         return HttpResponseRedirect(_address(project))
@@ -138,21 +138,21 @@ def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpR
             read(text),
             find_secret=secrets.get,
             only=project,
-            shown=shown,
+            shown=digest,
             sees_addresses=sees_addresses(request.user, project.pk),
         )
     except PlanChanged as error:
         page.message_user(request, str(error), messages.WARNING)
-        return _look(page, request, project, text, secrets)
+        return _show_changes(page, request, project, text, secrets)
     except FileRefused:
-        return _look(page, request, project, text, secrets)
+        return _show_changes(page, request, project, text, secrets)
     number = len(done.projects[0].changes)
     done_text = ngettext("The file is applied: {number} change.", "The file is applied: {number} changes.", number)
     page.message_user(request, done_text.format(number=number))
     return HttpResponseRedirect(page_address(project))
 
 
-def _look(
+def _show_changes(
     page: ScopedAdmin, request: HttpRequest, project: Project, text: str, secrets: dict[str, str]
 ) -> HttpResponse:
     """Show what a file would change, or why it cannot be applied."""
@@ -167,19 +167,19 @@ def _look(
             sees_addresses=sees_addresses(request.user, project.pk),
         )
     except FileRefused as error:
-        found: dict[str, Any] = {"faults": error.faults}
+        context: dict[str, Any] = {"faults": error.faults}
     else:
-        found = {
+        context = {
             "plan": planned.projects[0],
-            "changes": [_shown(change) for change in planned.projects[0].changes],
+            "changes": [_change_row(change) for change in planned.projects[0].changes],
             "loses_credentials": any(
                 change.sign == "-" and change.path.startswith("providers.") for change in planned.projects[0].changes
             ),
             "other_name": _other_name(document.value, project),
-            "held": "" if planned.is_empty else _hold(request, project, text, secrets, planned),
+            "held": "" if planned.is_empty else _seal(request, project, text, secrets, planned),
         }
     form = FileForm(initial={"text": text}, names=names)
-    return _page(page, request, project, form=form, given=sorted(secrets), asks_secrets=bool(names), **found)
+    return _page(page, request, project, form=form, given=sorted(secrets), asks_secrets=bool(names), **context)
 
 
 def _page(
@@ -201,15 +201,15 @@ def _page(
     return response
 
 
-def _shown(change: Change) -> ShownChange:
+def _change_row(change: Change) -> ChangeRow:
     word, tone = WORDS[change.sign]
     if change.sign == "-":
-        return ShownChange(word, tone, change.path)
+        return ChangeRow(word, tone, change.path)
     if isinstance(change.after, dict):
         rows = tuple((name, words(value)) for name, value in leaves(change.after) if is_told(value))
-        return ShownChange(word, tone, change.path, rows=rows)
+        return ChangeRow(word, tone, change.path, rows=rows)
     before = words(change.before) if change.sign == "~" else ""
-    return ShownChange(word, tone, change.path, before, words(change.after))
+    return ChangeRow(word, tone, change.path, before, words(change.after))
 
 
 def _download(project: Project) -> HttpResponse:
@@ -231,18 +231,18 @@ def _address(project: Project) -> str:
     return reverse("admin:verification_project_show_file", args=(project.pk,))
 
 
-def _hold(request: HttpRequest, project: Project, text: str, secrets: dict[str, str], planned: Plan) -> str:
+def _seal(request: HttpRequest, project: Project, text: str, secrets: dict[str, str], planned: Plan) -> str:
     """Return the file with its secrets as the page carries it to the next step: encrypted, for this session alone."""
     held = json.dumps([text, secrets, planned.digest], ensure_ascii=False)
     return base64.b64encode(encrypt(held, binding=_binding(request, project))).decode()
 
 
-def _released(request: HttpRequest, project: Project) -> tuple[str, dict[str, str], str]:
+def _unseal(request: HttpRequest, project: Project) -> tuple[str, dict[str, str], str]:
     """Raises :class:`DecryptionFailed` or ``ValueError`` for what this session was not given."""
-    text, secrets, shown = json.loads(
+    text, secrets, digest = json.loads(
         decrypt(base64.b64decode(request.POST.get("held", "")), binding=_binding(request, project))
     )
-    return text, secrets, shown
+    return text, secrets, digest
 
 
 def _binding(request: HttpRequest, project: Project) -> str:

@@ -1,25 +1,33 @@
-"""A project's channels, own providers and keys, as its page lists them. Each line leads to the page of its row."""
+"""What a project's page lists: its channels, own providers and keys, each with a link, and its order of fall-back."""
 
 from __future__ import annotations
 
+from typing import Any
+
+from django import forms
 from django.contrib import admin
+from django.forms.models import BaseInlineFormSet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from verification.admin.base.display import channel as show_channel
-from verification.admin.base.display import flag_of, monospace, page_link, time_of
+from verification.admin.base.columns import ChannelColumn
+from verification.admin.base.display import format_channel, format_time, monospace, page_link, yes_or_no
 from verification.admin.base.permissions import ScopedInline
 from verification.core.numbers import grouped
-from verification.models import ApiKey, Channel, Provider, Right
+from verification.models import ApiKey, Channel, ChannelType, FallbackStep, Provider, Right
+from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.services.projects.ceilings import lower_budget, platform
 
 
 class ChannelInline(ScopedInline):
     model = Channel
-    fields = readonly_fields = ("display_name", "shown_type", "active", "position", "budget")
+    fields = readonly_fields = ("display_name", "type_label", "active", "position", "budget")
     tab = True
 
-    active = flag_of("is_active", gettext_lazy("Active"))
+    @admin.display(description=gettext_lazy("Active"))
+    def active(self, channel: Channel) -> str:
+        return yes_or_no(channel.is_active)
 
     @admin.display(description=gettext_lazy("Daily budget"))
     def budget(self, channel: Channel) -> str:
@@ -27,41 +35,93 @@ class ChannelInline(ScopedInline):
         return _("No limit") if budget is None else _("{budget} messages").format(budget=grouped(budget))
 
     @admin.display(description=gettext_lazy("Channel"))
-    def shown_type(self, channel: Channel) -> str:
-        return show_channel(channel.type)
+    def type_label(self, channel: Channel) -> str:
+        return format_channel(channel.type)
 
     @admin.display(description=gettext_lazy("Name"))
     def display_name(self, channel: Channel) -> str:
         return page_link(channel.display_name, channel)
 
 
-class ProviderInline(ScopedInline):
+class ProviderInline(ChannelColumn, ScopedInline):
     model = Provider
-    fields = readonly_fields = ("link", "shown_channel", "type", "enabled", "priority")
+    fields = readonly_fields = ("link", "channel_label", "type", "enabled", "priority")
     verbose_name_plural = gettext_lazy("own providers")
     tab = True
-    enabled = flag_of("is_enabled", gettext_lazy("Enabled"))
+
+    @admin.display(description=gettext_lazy("Enabled"))
+    def enabled(self, provider: Provider) -> str:
+        return yes_or_no(provider.is_enabled)
 
     @admin.display(description=gettext_lazy("Name"))
     def link(self, provider: Provider) -> str:
         return page_link(provider.name, provider)
 
-    @admin.display(description=gettext_lazy("Channel"))
-    def shown_channel(self, provider: Provider) -> str:
-        return show_channel(provider.channel)
-
 
 class KeyInline(ScopedInline):
     model = ApiKey
     viewers = Right.USE_KEYS
-    fields = readonly_fields = ("shown_prefix", "kind", "created", "expires", "last_used", "revoked")
+    fields = readonly_fields = ("prefix_link", "kind", "created", "expires", "last_used", "revoked")
     tab = True
 
-    created = time_of("created_at", gettext_lazy("Created"))
-    expires = time_of("expires_at", gettext_lazy("Expires"))
-    last_used = time_of("last_used_at", gettext_lazy("Last used"))
-    revoked = time_of("revoked_at", gettext_lazy("Revoked"))
+    @admin.display(description=gettext_lazy("Created"))
+    def created(self, key: ApiKey) -> str:
+        return format_time(key.created_at)
+
+    @admin.display(description=gettext_lazy("Expires"))
+    def expires(self, key: ApiKey) -> str:
+        return format_time(key.expires_at)
+
+    @admin.display(description=gettext_lazy("Last used"))
+    def last_used(self, key: ApiKey) -> str:
+        return format_time(key.last_used_at)
+
+    @admin.display(description=gettext_lazy("Revoked"))
+    def revoked(self, key: ApiKey) -> str:
+        return format_time(key.revoked_at)
 
     @admin.display(description=gettext_lazy("Key"))
-    def shown_prefix(self, key: ApiKey) -> str:
+    def prefix_link(self, key: ApiKey) -> str:
         return page_link(monospace(key), key)
+
+
+class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
+    channel = forms.ChoiceField(
+        choices=[("", "–"), *ChannelType.phone_choices()],  # an e-mail address has no other way
+        widget=UnfoldAdminSelectWidget,
+    )
+    wait_seconds = forms.IntegerField(
+        label=gettext_lazy("Wait, in seconds"),
+        help_text=gettext_lazy("How long a receipt is waited for before the code goes out over the next channel."),
+        min_value=MIN_FALLBACK_WAIT_SECONDS,
+        max_value=MAX_FALLBACK_WAIT_SECONDS,
+        initial=30,
+        widget=UnfoldAdminIntegerFieldWidget,
+    )
+
+
+class FallbackFormSet(BaseInlineFormSet):  # type: ignore[type-arg]  # not generic at run time
+    def get_form_kwargs(self, index: int | None) -> dict[str, Any]:
+        """Place a new channel last."""
+        kwargs: dict[str, Any] = super().get_form_kwargs(index)
+        if index is None or index >= self.initial_form_count():
+            last = max((step.position for step in self.get_queryset()), default=0)
+            kwargs["initial"] = {"position": last + 1}
+        return kwargs
+
+
+class FallbackInline(ScopedInline):
+    model = FallbackStep
+    adders = changers = deleters = Right.CHANGE
+    form = FallbackForm
+    formset = FallbackFormSet
+    fields = ("position", "channel", "wait_seconds")
+    verbose_name: Any = gettext_lazy("channel")
+    verbose_name_plural: Any = gettext_lazy("fall-back order")
+    intro: Any = gettext_lazy(
+        "When a code does not arrive, the same code goes out over the next channel of this list that has not been"
+        " tried; the lowest position comes first. Each line says how long the receipt of its channel is waited for."
+        " With no list, nothing falls back."
+    )
+    template_before = "admin/verification/inline_intro.html"
+    tab = True

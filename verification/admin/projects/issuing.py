@@ -36,7 +36,7 @@ class IssueKeyForm(forms.Form):
 
 @action(description=gettext_lazy("Issue a key"), icon="key", permissions=["act"], url_path="issue-key")
 def issue_key(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """The text of the new key is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
+    """Issue a key. Its text is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
     project: Project = page.find(request, object_id)
     form = IssueKeyForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():

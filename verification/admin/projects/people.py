@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
-from verification.admin.base.display import exactly, how_long_ago, page_address
+from verification.admin.base.display import format_exact_time, page_address, time_ago_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ScopedInline, Who, own_project_ids
 from verification.core.errors import UserError
@@ -52,7 +52,7 @@ class InvitationForm(forms.Form):
 
 @action(description=gettext_lazy("People"), icon="group", permissions=["view"], url_path="people")
 def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """List the people. A POST says in ``step`` what to do; the services judge who may."""
+    """List the people. A POST says in ``step`` what to do; the services check who may."""
     project: Project = page.find(request, object_id)
     step = request.POST.get("step") if request.method == "POST" else None
     form = InvitationForm(request.POST if step == "invite" else None)
@@ -82,7 +82,7 @@ def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
         own=own,
         successors=_successors(members, own),
         open_invitations=[
-            (each, Role(each.role).label, each.invited_by.get_username(), exactly(each.expires_at))
+            (each, Role(each.role).label, each.invited_by.get_username(), format_exact_time(each.expires_at))
             for each in invitations.open_of(project).select_related("invited_by")
         ],
     )
@@ -98,7 +98,7 @@ def _lines(members: list[Membership], user: User) -> list[dict[str, Any]]:
             "is_own": member.user_id == user.pk,
             "has_factor": member.user_id in with_factor,
             "can_log_in": member.user.is_active and member.user.is_staff,
-            "seen": how_long_ago(member.user.last_login) if member.user.last_login else _("Never"),
+            "seen": time_ago_label(member.user.last_login) if member.user.last_login else _("Never"),
         }
         for member in members
     ]
@@ -133,10 +133,10 @@ def _invite(page: ScopedAdmin, request: HttpRequest, project: Project, form: Inv
 
 
 def _member(request: HttpRequest, project: Project, name: str = "member") -> Membership:
-    found = project.memberships.filter(pk=whole_number(request.POST.get(name, "")) or 0).first()
-    if found is None:
+    member = project.memberships.filter(pk=whole_number(request.POST.get(name, "")) or 0).first()
+    if member is None:
         raise UserError(_("This person has left the project meanwhile."))
-    return found
+    return member
 
 
 def _change(request: HttpRequest, project: Project) -> str:
@@ -156,10 +156,10 @@ def _remove(request: HttpRequest, project: Project) -> str:
 
 def _withdraw(request: HttpRequest, project: Project) -> str:
     number = whole_number(request.POST.get("invitation", "")) or 0
-    found = Invitation.objects.filter(project=project, pk=number).first()
-    if found is None or not invitations.withdraw(found, by=request.user):  # type: ignore[arg-type]
+    invitation = Invitation.objects.filter(project=project, pk=number).first()
+    if invitation is None or not invitations.withdraw(invitation, by=request.user):  # type: ignore[arg-type]
         raise UserError(_("The invitation was over."))
-    return _("The link that went to {email} opens nothing any more.").format(email=found.email)
+    return _("The link that went to {email} opens nothing any more.").format(email=invitation.email)
 
 
 def _leave(request: HttpRequest, project: Project) -> str:

@@ -12,17 +12,16 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from verification.admin.base.display import label, text_of, when
+from verification.admin.base.display import format_time, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
-from verification.admin.base.tabs import HEADING
+from verification.admin.base.template_tags import HEADING
 from verification.admin.projects import deleting, file
-from verification.admin.projects.code import show_code
-from verification.admin.projects.fallback_order import FallbackInline
-from verification.admin.projects.first_use import checklist
+from verification.admin.projects.example_code import show_code
 from verification.admin.projects.form import ProjectForm
-from verification.admin.projects.inlines import ChannelInline, KeyInline, ProviderInline
+from verification.admin.projects.inlines import ChannelInline, FallbackInline, KeyInline, ProviderInline
 from verification.admin.projects.issuing import issue_key
+from verification.admin.projects.onboarding import checklist
 from verification.admin.projects.people import MembershipInline, show_people
 from verification.admin.projects.test_event import send_test_event
 from verification.admin.projects.webhook_secret import webhook_secret
@@ -56,8 +55,7 @@ class ProjectAdmin(ScopedAdmin):
     inlines = (ChannelInline, FallbackInline, ProviderInline, KeyInline, MembershipInline)
     list_display = ("name", "state", "code", "channel_names", "created")
     search_fields = ("name",)
-    readonly_fields = ("shown_id", "created")
-    shown_id = text_of("public_id", gettext_lazy("Public id"))
+    readonly_fields = ("public_id_text", "created")
     actions = None
     actions_detail: tuple[str, ...] = (
         "show_people",
@@ -69,7 +67,7 @@ class ProjectAdmin(ScopedAdmin):
         "apply_file",
     )
     inner_steps: tuple[str, ...] = ("apply-file",)  # by their paths: those that another page leads to
-    change_form_outer_before_template = "admin/verification/project/first_use.html"
+    change_form_outer_before_template = "admin/verification/project/onboarding.html"
     change_form_before_template = "admin/verification/project/short_code.html"
     delete_view = deleting.delete_view
     issue_key = issue_key
@@ -92,7 +90,7 @@ class ProjectAdmin(ScopedAdmin):
         _group(
             gettext_noop("Basics"),
             gettext_lazy("What the project is called, and whether anything of it works."),
-            *("shown_id", "created"),
+            *("public_id_text", "created"),
         ),
         _group(
             gettext_noop("Codes & texts"),
@@ -162,11 +160,15 @@ class ProjectAdmin(ScopedAdmin):
         ),
     )
 
+    @admin.display(description=gettext_lazy("Public id"))
+    def public_id_text(self, project: Project) -> str:
+        return str(project.public_id)
+
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
         """Offer one way to save: whichever it were, the answer shows the first keys."""
         one_way = {"show_save_and_add_another": False, "show_save_and_continue": False}
-        shown: HttpResponse = super().add_view(request, form_url, {**one_way, **(extra_context or {})})
-        return shown
+        response: HttpResponse = super().add_view(request, form_url, {**one_way, **(extra_context or {})})
+        return response
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
@@ -175,8 +177,8 @@ class ProjectAdmin(ScopedAdmin):
         project = self.get_object(request, unquote(object_id)) if request.method == "GET" else None
         may_do = project is not None and self.has_change_permission(request, project)
         more = {**(checklist(project) if project and may_do else {}), **(extra_context or {})}
-        shown: HttpResponse = super().change_view(request, object_id, form_url, more)
-        return shown
+        response: HttpResponse = super().change_view(request, object_id, form_url, more)
+        return response
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Leave out the inner steps: a button for them would lead nowhere."""
@@ -218,7 +220,7 @@ class ProjectAdmin(ScopedAdmin):
             )
 
     def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
-        """Its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
+        """Show its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
         new = equip(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
         self.log_change(request, obj, gettext_noop("Issued the first API key, secret key and webhook secret"))
         text = format_html(
@@ -263,7 +265,7 @@ class ProjectAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, project: Project) -> str:
-        return when(project.created_at)
+        return format_time(project.created_at)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).filter(deleted_at=None).prefetch_related("channels")

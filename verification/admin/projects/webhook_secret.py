@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
 from verification.admin.auth import form_tokens
-from verification.admin.base.display import page_address, when
+from verification.admin.base.display import format_time, page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
 from verification.models import Project
@@ -18,7 +18,7 @@ from verification.services.projects.webhook_secrets import live_webhook_secrets,
 
 @action(description=gettext_lazy("Webhook secret"), icon="webhook", permissions=["act"], url_path="webhook-secret")
 def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """A POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
+    """Ask; a POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
     project: Project = page.find(request, object_id)
     step = request.POST.get("step") if request.method == "POST" else None
     if step == "rotate":
@@ -40,7 +40,7 @@ def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
                 _("Webhook secret"),
                 object=project,
                 back=page_address(project),
-                once=form_tokens.hand_out(request),
+                once=form_tokens.issue(request),
             ),
         )
     live = live_webhook_secrets(project)
@@ -53,7 +53,9 @@ def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
             (
                 _("Current secret") if expires_at is None else _("Previous secret"),
                 text,
-                _("Signs until {time}.").format(time=when(expires_at)) if expires_at else _("Signs every callback."),
+                _("Signs until {time}.").format(time=format_time(expires_at))
+                if expires_at
+                else _("Signs every callback."),
             )
             for text, expires_at in live
         ],

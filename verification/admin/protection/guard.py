@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
 from verification.admin.base import display
-from verification.admin.base.display import time_of
 from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import TrafficAdmin
 from verification.core.numbers import grouped
@@ -23,7 +22,7 @@ from verification.models.guard_rules import ABOUT_COUNTRIES, REFUSES_SENDS
 from verification.services.protection.guard import findings
 
 
-class RunningFilter(admin.SimpleListFilter):
+class FindingStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -42,10 +41,13 @@ class GuardBlockAdmin(TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("Nothing suspicious was found.")
-    list_display = ("shown_rule", "shown_subject", "state", "shown_refused", "project", "began")
-    list_filter = (ProjectFilter, RunningFilter, "rule")
+    list_display = ("rule_label", "subject_label", "state", "refused_count", "project", "began")
+    list_filter = (ProjectFilter, FindingStateFilter, "rule")
     list_select_related = ("project",)
-    list_before_template = "admin/verification/guardblock/intro.html"
+    intro = gettext_lazy(
+        "Findings of the traffic guard and of the rules on guessing. While a finding holds, its traffic is refused or"
+        " counts as suspicious. It ends by itself; lift it if the traffic is honest."
+    )
     change_form_outer_before_template = "admin/verification/guardblock/lift.html"
     search_fields = ("subject",)
     search_help_text = gettext_lazy("Prefix, country or client network")
@@ -53,23 +55,32 @@ class GuardBlockAdmin(TrafficAdmin):
     actions: Any = ("lift_selected",)
     actions_detail = ("lift",)
     fieldsets = (
-        (None, {"fields": ("shown_rule", "shown_subject", "project", "state", "what", "shown_refused", "level")}),
-        (gettext_lazy("Times"), {"fields": ("since_when", "until_when", "lifted_when", "lifter")}),
+        (None, {"fields": ("rule_label", "subject_label", "project", "state", "what", "refused_count", "level")}),
+        (gettext_lazy("Times"), {"fields": ("since_time", "until_time", "lifted_time", "lifter")}),
     )
     readonly_fields = (
-        "shown_rule",
-        "shown_subject",
+        "rule_label",
+        "subject_label",
         "state",
         "what",
-        "shown_refused",
-        "since_when",
-        "until_when",
-        "lifted_when",
+        "refused_count",
+        "since_time",
+        "until_time",
+        "lifted_time",
         "lifter",
     )
-    since_when = time_of("since", gettext_lazy("Since"))
-    until_when = time_of("until", gettext_lazy("Until"))
-    lifted_when = time_of("lifted_at", gettext_lazy("Lifted"))
+
+    @admin.display(description=gettext_lazy("Since"))
+    def since_time(self, finding: GuardBlock) -> str:
+        return display.format_time(finding.since)
+
+    @admin.display(description=gettext_lazy("Until"))
+    def until_time(self, finding: GuardBlock) -> str:
+        return display.format_time(finding.until)
+
+    @admin.display(description=gettext_lazy("Lifted"))
+    def lifted_time(self, finding: GuardBlock) -> str:
+        return display.format_time(finding.lifted_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(subject__startswith=term.rstrip("…"))
@@ -79,13 +90,13 @@ class GuardBlockAdmin(TrafficAdmin):
         return [each for each in super().get_actions_detail(request, object_id) if each.path != "lift"]
 
     @admin.display(description=gettext_lazy("Rule"), ordering="rule")
-    def shown_rule(self, finding: GuardBlock) -> str:
+    def rule_label(self, finding: GuardBlock) -> str:
         return finding.get_rule_display()
 
     @admin.display(description=gettext_lazy("Subject"), ordering="subject")
-    def shown_subject(self, finding: GuardBlock) -> str:
+    def subject_label(self, finding: GuardBlock) -> str:
         if finding.rule in ABOUT_COUNTRIES and finding.subject:
-            return display.country(finding.subject)
+            return display.format_country(finding.subject)
         return display.monospace(findings.subject_of(finding))
 
     @admin.display(description=gettext_lazy("State"), ordering="until")
@@ -111,7 +122,7 @@ class GuardBlockAdmin(TrafficAdmin):
         return str(finding.lifted_by or "–")
 
     @admin.display(description=gettext_lazy("Refused"), ordering="refused")
-    def shown_refused(self, finding: GuardBlock) -> str:
+    def refused_count(self, finding: GuardBlock) -> str:
         if finding.rule not in REFUSES_SENDS:
             return "–"
         return (
@@ -122,7 +133,7 @@ class GuardBlockAdmin(TrafficAdmin):
 
     @admin.display(description=gettext_lazy("Since"), ordering="since")
     def began(self, finding: GuardBlock) -> str:
-        return display.how_long_ago(finding.since)
+        return display.time_ago_label(finding.since)
 
     @action(description=gettext_lazy("Lift"), permissions=["act"])
     def lift(self, request: HttpRequest, object_id: str) -> HttpResponse:

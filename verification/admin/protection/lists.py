@@ -8,11 +8,12 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.admin.base.display import country, how_long_ago, label, monospace, when
+from verification.admin.base.display import format_country, format_time, label, monospace, time_ago_label
 from verification.admin.base.lookups import TooManyLookUps, count_look_up
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter
@@ -51,7 +52,7 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
         return cleaned
 
 
-class LiveFilter(admin.SimpleListFilter):
+class ListEntryStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -72,19 +73,24 @@ class ListEntryAdmin(ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     form = ListEntryForm
     fields = ("project", "kind", "subject", "value", "note", "expires_at")
-    list_display = ("shown_kind", "matches", "shown_value", "note", "shown_project", "state", "added")
-    list_display_links = ("shown_value",)
-    list_filter = (ProjectFilter, "kind", "subject", LiveFilter)
+    list_display = ("kind_label", "matches", "value_label", "note", "project_name", "state", "added")
+    list_display_links = ("value_label",)
+    list_filter = (ProjectFilter, "kind", "subject", ListEntryStateFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/listentry/intro.html"
     search_fields = ("value",)
     search_help_text = gettext_lazy("Whole number, domain, …")
 
+    def get_intro(self, request: HttpRequest) -> str:
+        return _(
+            "Changes hold in every process within a second. Callers hear the same answer whatever refused them; the"
+            ' <a class="ww-link" href="%(address)s?rule=block_list">decision log</a> shows what matched.'
+        ) % {"address": reverse("admin:verification_decision_changelist")}
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("shown_project", "kind", "subject", "shown_value") if obj else ()
+        return ("project_name", "kind", "subject", "value_label") if obj else ()
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("shown_project", "kind", "subject", "shown_value", "note", "expires_at") if obj else self.fields
+        return ("project_name", "kind", "subject", "value_label", "note", "expires_at") if obj else self.fields
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         term = search_term.strip()
@@ -122,17 +128,17 @@ class ListEntryAdmin(ScopedAdmin):
         return entry.get_subject_display()
 
     @admin.display(description=gettext_lazy("List"), ordering="kind")
-    def shown_kind(self, entry: ListEntry) -> str:
+    def kind_label(self, entry: ListEntry) -> str:
         return label(_("Block"), "danger") if entry.kind == ListKind.BLOCK else label(_("Safe"), "success")
 
     @admin.display(description=gettext_lazy("Value"), ordering="value")
-    def shown_value(self, entry: ListEntry) -> str:
+    def value_label(self, entry: ListEntry) -> str:
         if entry.subject == ListSubject.COUNTRY:
-            return country(entry.value)
+            return format_country(entry.value)
         return monospace(mask(entry.value) if entry.subject == ListSubject.RECIPIENT else entry.value)
 
     @admin.display(description=gettext_lazy("Project"), ordering="project__name")
-    def shown_project(self, entry: ListEntry) -> str:
+    def project_name(self, entry: ListEntry) -> str:
         return entry.project.name if entry.project else _("Every project")
 
     @admin.display(description=gettext_lazy("State"), ordering="expires_at")
@@ -141,8 +147,8 @@ class ListEntryAdmin(ScopedAdmin):
             return label(_("Live"))
         if entry.expires_at <= timezone.now():
             return label(_("Expired"), "warning")
-        return _("Until {time}").format(time=when(entry.expires_at))
+        return _("Until {time}").format(time=format_time(entry.expires_at))
 
     @admin.display(description=gettext_lazy("Added"), ordering="created_at")
     def added(self, entry: ListEntry) -> str:
-        return how_long_ago(entry.created_at)
+        return time_ago_label(entry.created_at)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
 from verification.admin.base import display
-from verification.admin.base.display import channel_of, time_of
+from verification.admin.base.columns import ChannelColumn
 from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.core.addresses import mask
@@ -20,7 +20,7 @@ from verification.models import ChannelType, Right, Suppression
 from verification.services.protection.suppressions import lift
 
 
-class LiveFilter(admin.SimpleListFilter):
+class SuppressionStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -34,27 +34,35 @@ class LiveFilter(admin.SimpleListFilter):
 
 
 @admin.register(Suppression)
-class SuppressionAdmin(TrafficAdmin):
+class SuppressionAdmin(ChannelColumn, TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("Nobody has bounced, complained or opted out.")
-    list_display = ("masked", "shown_channel", "shown_reason", "state", "project", "created")
-    list_filter = (ProjectFilter, LiveFilter, "channel", CreatedFilter)
+    list_display = ("masked", "channel_label", "reason_excerpt", "state", "project", "created")
+    list_filter = (ProjectFilter, SuppressionStateFilter, "channel", CreatedFilter)
     list_select_related = ("project", "recipient")
-    list_before_template = "admin/verification/suppression/intro.html"
+    intro = gettext_lazy(
+        "Providers reported a hard bounce, a complaint or an opt-out. Nothing more goes to these recipients over that"
+        " channel until you lift it."
+    )
     search_fields = ("recipient",)
     search_help_text = gettext_lazy("Whole phone number or e-mail address")
     ordering = ("-created_at", "-id")
     actions: Any = ("lift_selected",)
     actions_detail = ("lift",)
     fieldsets = (
-        (None, {"fields": ("recipient_link", "shown_channel", "project", "reason", "state")}),
-        (gettext_lazy("Times"), {"fields": ("created_when", "lifted_when")}),
+        (None, {"fields": ("recipient_link", "channel_label", "project", "reason", "state")}),
+        (gettext_lazy("Times"), {"fields": ("created_time", "lifted_time")}),
     )
-    readonly_fields = ("recipient_link", "shown_channel", "state", "created_when", "lifted_when")
-    created_when = time_of("created_at", gettext_lazy("Since"))
-    lifted_when = time_of("lifted_at", gettext_lazy("Lifted"))
-    shown_channel = channel_of("channel", gettext_lazy("Channel"), is_sorted_by=True)
+    readonly_fields = ("recipient_link", "channel_label", "state", "created_time", "lifted_time")
+
+    @admin.display(description=gettext_lazy("Since"))
+    def created_time(self, row: Suppression) -> str:
+        return display.format_time(row.created_at)
+
+    @admin.display(description=gettext_lazy("Lifted"))
+    def lifted_time(self, row: Suppression) -> str:
+        return display.format_time(row.lifted_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(recipient_id__in=self.recipients(request, term))
@@ -64,8 +72,8 @@ class SuppressionAdmin(TrafficAdmin):
         return super().get_actions_detail(request, object_id) if row and row.lifted_at is None else []
 
     @admin.display(description=gettext_lazy("Reason"))
-    def shown_reason(self, row: Suppression) -> str:
-        return display.shortened(row.reason)
+    def reason_excerpt(self, row: Suppression) -> str:
+        return display.excerpt(row.reason)
 
     @admin.display(description=gettext_lazy("State"), ordering="lifted_at")
     def state(self, row: Suppression) -> str:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from verification.admin.base.display import label, monospace, when
+from verification.admin.base.display import format_time, label, monospace
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter
 from verification.core.addresses import AddressInvalid, parse_test_address
@@ -71,7 +71,10 @@ class TestLoginAdmin(ScopedAdmin):
     list_display = ("recipient", "project", "hidden_code", "expires", "state")
     list_filter = (ProjectFilter,)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/testlogin/intro.html"
+    intro = gettext_lazy(
+        "A recipient with a fixed code, to whom nothing is ever sent: for app reviewers and automated tests. Anybody"
+        " who knows the code can log in as that recipient. A project has at most 50."
+    )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "to") if obj else ()
@@ -90,7 +93,7 @@ class TestLoginAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Expires"), ordering="expires_at")
     def expires(self, login: TestLogin) -> str:
-        return when(login.expires_at) if login.expires_at else _("Never")
+        return format_time(login.expires_at) if login.expires_at else _("Never")
 
     @admin.display(description=gettext_lazy("State"))
     def state(self, login: TestLogin) -> str:

@@ -1,4 +1,4 @@
-"""The vendor's balance as the scorecard shows it: a chart of what is kept, and the day on which it is used up."""
+"""The vendor's balance as the scorecard shows it: a chart of the last days, and the day on which it is used up."""
 
 from __future__ import annotations
 
@@ -18,42 +18,43 @@ from verification.services.providers.balances import Forecast
 ONE_DAY = timedelta(days=1)
 
 
-def balance_shown(provider: Provider) -> dict[str, Any] | None:
-    """Return what the scorecard tells of the balance; None of a provider that tells none."""
+def balance_context(provider: Provider) -> dict[str, Any] | None:
+    """Return the scorecard's context for the balance; None for a provider that reports none."""
     rows = balances.history(provider)
-    found = balances.forecast(rows)
-    if found is None:
+    forecast = balances.forecast(rows)
+    if forecast is None:
         return {"is_awaited": True} if balances.tells_balance(provider) else None
-    unit = found.balance.unit
+    unit = forecast.balance.unit
     return {
         "chart": _chart(rows),
-        "left": f"{_written(found.balance.amount)} {unit}",
-        "day": written_date(found.balance.day, DAY),
-        "outlook": _outlook(found),
-        "is_short": found.until is not None and found.until - found.balance.day < timedelta(days=balances.RATE_DAYS),
-        "rows": [(written_date(row.day, DAY), _written(row.amount)) for row in reversed(rows)],
+        "left": f"{_format(forecast.balance.amount)} {unit}",
+        "day": written_date(forecast.balance.day, DAY),
+        "outlook": _outlook(forecast),
+        "is_short": forecast.until is not None
+        and forecast.until - forecast.balance.day < timedelta(days=balances.RATE_DAYS),
+        "rows": [(written_date(row.day, DAY), _format(row.amount)) for row in reversed(rows)],
         "unit": unit,
     }
 
 
-def _outlook(found: Forecast) -> str:
-    if found.a_day is None:
+def _outlook(forecast: Forecast) -> str:
+    if forecast.a_day is None:
         return _("How long it lasts is told once there are balances of two days.")
-    if not found.a_day:
+    if not forecast.a_day:
         return _("Nothing of it was spent in the last week.")
-    a_day = _("{written} {unit} a day").format(written=_written(found.a_day), unit=found.balance.unit)
-    if found.until is None:
+    a_day = _("{written} {unit} a day").format(written=_format(forecast.a_day), unit=forecast.balance.unit)
+    if forecast.until is None:
         return _("At this week's rate, {a_day}, it lasts for more than ten years.").format(a_day=a_day)
     return _("At this week's rate, {a_day}, it lasts until {until}.").format(
-        a_day=a_day, until=written_date(found.until, DAY)
+        a_day=a_day, until=written_date(forecast.until, DAY)
     )
 
 
 def _chart(rows: list[VendorBalance]) -> Any:
-    """Draw a bar for each day since the first; days on which the vendor told nothing have none."""
-    told = {row.day: row for row in rows}
+    """Draw a bar for each day since the first; days without a report have none."""
+    by_day = {row.day: row for row in rows}
     days = [rows[0].day + number * ONE_DAY for number in range((rows[-1].day - rows[0].day).days + 1)]
-    values = [float(max(told[day].amount, Decimal(0))) if day in told else None for day in days]
+    values = [float(max(by_day[day].amount, Decimal(0))) if day in by_day else None for day in days]
     return draw(
         "balance",
         _("Balance, {unit}").format(unit=rows[-1].unit),
@@ -69,5 +70,5 @@ def _number(value: Number) -> str:
     return "–" if value is None else grouped(value, places=2).removesuffix(".00")
 
 
-def _written(amount: Decimal) -> str:
+def _format(amount: Decimal) -> str:
     return grouped(amount, places=2)

@@ -1,4 +1,4 @@
-"""Providers that are set aside: shown on their pages, and let back in before their time."""
+"""The circuit breaker on a provider's page: its state, and the button that closes it early."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from verification.services.providers.accounts import reset_breaker
 
 
 def open_until(provider: Provider) -> datetime | None:
-    """The end of its time aside, which may have passed: then it waits for its probe. None for one that works."""
+    """Return when its circuit closes, which may have passed: then it waits for its probe. None for one that works."""
     breaker = getattr(provider, "breaker", None)
     return breaker.open_until if breaker else None
 

@@ -98,14 +98,14 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
 
 
 def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> type[ProviderForm]:
-    """The form of one provider, or of one that is ``fixed`` to be added."""
+    """Return the form class of a provider, or of a new one whose project, channel and type are ``fixed``."""
     provider_type = provider.type if provider else (fixed or {}).get("type", "")
     fields: dict[str, Any] = {"fixed": fixed or {}}
     if is_known(provider_type):
-        kept = kept_secrets(provider) if provider else set()
+        stored = stored_secret_names(provider) if provider else set()
         for setting in registry.adapter_class(provider_type).declared:
-            fields[PREFIX + setting.name] = field_for(setting, is_kept=setting.name in kept)
-            if can_be_forgotten(setting, kept):
+            fields[PREFIX + setting.name] = field_for(setting, is_stored=setting.name in stored)
+            if can_be_forgotten(setting, stored):
                 fields[FORGET + setting.name] = forms.BooleanField(
                     required=False,
                     label=_("Remove: {setting}").format(setting=setting.label),
@@ -114,18 +114,18 @@ def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> 
     return type("ProviderForm", (ProviderForm,), fields)
 
 
-def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
-    """``is_kept`` says that a value of this secret is stored, which leaving the field blank keeps."""
+def field_for(setting: Setting, *, is_stored: bool = False) -> forms.Field:
+    """Return the form field of a setting. ``is_stored``: the secret has a value, which a blank field keeps."""
     is_secret = setting.kind is SettingKind.SECRET
-    kept = _("A value is stored. Leave blank to keep it.") if is_kept else ""
+    hint = _("A value is stored. Leave blank to keep it.") if is_stored else ""
     common: dict[str, Any] = {
         "label": setting.label,
-        "help_text": " ".join(filter(None, (str(setting.help), kept))),
-        "required": setting.required and setting.default == "" and not is_kept,
+        "help_text": " ".join(filter(None, (str(setting.help), hint))),
+        "required": setting.required and setting.default == "" and not is_stored,
         "initial": None if is_secret else setting.default,
     }
     if is_secret:
-        hints = {"autocomplete": "new-password", "placeholder": _("•••••••• (stored)") if is_kept else ""}
+        hints = {"autocomplete": "new-password", "placeholder": _("•••••••• (stored)") if is_stored else ""}
         if setting.is_multiline:
             return forms.CharField(widget=BlankTextarea(attrs={"rows": 4, "class": "ww-lines", **hints}), **common)
         return forms.CharField(widget=UnfoldAdminPasswordWidget(attrs=hints), strip=True, **common)
@@ -144,13 +144,13 @@ def field_for(setting: Setting, *, is_kept: bool = False) -> forms.Field:
     return forms.CharField(widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}), **common)
 
 
-def kept_secrets(provider: Provider) -> set[str]:
-    """The names of the secrets that have a value."""
+def stored_secret_names(provider: Provider) -> set[str]:
+    """Return the names of the secrets that have a value."""
     try:
         return {name for name, value in stored_secrets(provider).items() if value}
     except DecryptionFailed:
         return set()
 
 
-def can_be_forgotten(setting: Setting, kept: set[str]) -> bool:
-    return setting.name in kept and not setting.required
+def can_be_forgotten(setting: Setting, stored: set[str]) -> bool:
+    return setting.name in stored and not setting.required

@@ -78,7 +78,7 @@ def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
         response["Content-Disposition"] = f'attachment; filename="prices-{provider.pk}.csv"'
         return response
     form = PriceListForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
-    found = form.cleaned_data.get("lines") if form.is_bound and form.is_valid() else None
+    new_lines = form.cleaned_data.get("lines") if form.is_bound and form.is_valid() else None
     context = page.page_context(
         request,
         _("Prices"),
@@ -88,7 +88,7 @@ def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
         number=len(lines),
         back=page_address(provider),
         failed_costs=provider.get_failed_costs_display(),
-        **({} if found is None else _difference(provider, lines, found, form.cleaned_data["given"])),
+        **({} if new_lines is None else _difference(provider, lines, new_lines, form.cleaned_data["given"])),
     )
     return TemplateResponse(request, "admin/verification/provider/prices.html", context)
 

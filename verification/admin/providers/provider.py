@@ -17,16 +17,23 @@ from unfold.decorators import action
 
 from providers import registry
 from verification.admin.auth.reauthentication import without_asking
-from verification.admin.base.display import channel as show_channel
+from verification.admin.base.columns import ChannelColumn
 from verification.admin.base.display import channel_icon, label, page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter, own_projects
 from verification.admin.providers import breaker, connecting, prices
-from verification.admin.providers.form import FORGET, PREFIX, ProviderForm, can_be_forgotten, form_for, kept_secrets
+from verification.admin.providers.form import (
+    FORGET,
+    PREFIX,
+    ProviderForm,
+    can_be_forgotten,
+    form_for,
+    stored_secret_names,
+)
 from verification.admin.providers.scorecard import scorecard
 from verification.admin.providers.senders import CHANNELS as WITH_SENDERS
 from verification.admin.providers.senders import SenderRuleInline
-from verification.admin.traffic import kill_switches
+from verification.admin.traffic.send_test import send_over_provider
 from verification.core.crypto import DecryptionFailed
 from verification.core.whole_numbers import whole_number
 from verification.models import ChannelType, Project, Provider, Right
@@ -44,26 +51,29 @@ COST = (
 
 
 @admin.register(Provider)
-class ProviderAdmin(ScopedAdmin):
+class ProviderAdmin(ChannelColumn, ScopedAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
     deleted_along = gettext_lazy(", with its settings and what it knows of started bots; its messages stay")
     adders = changers = deleters = actors = Right.CHANGE
     form = ProviderForm
-    list_display = ("name", "shown_type", "shown_channel", "owner", "state", "priority", "how_it_does")
+    list_display = ("name", "type_label", "channel_label", "owner", "state", "priority", "how_it_does")
     list_filter = (ProjectFilter, "channel", "is_enabled")
     list_select_related = ("project", "breaker")
-    list_before_template = "admin/verification/provider/intro.html"
+    intro = gettext_lazy(
+        "The accounts over which codes go out. A channel asks its providers in the order of their priority, the"
+        " lowest first; when one fails, the next takes over within the same second."
+    )
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
     actions: Any = ("use_again_selected",)
     actions_detail: Any = (
         "scorecard", "connect_bot", "check_credentials", "send_test", "show_prices", "replace_prices", "use_again",
     )  # fmt: skip
-    change_form_outer_before_template = "admin/verification/provider/set_aside.html"
+    change_form_outer_before_template = "admin/verification/provider/circuit_breaker.html"
     scorecard = scorecard
     connect_bot = connecting.connect_bot
-    send_test = kill_switches.send_over_provider
+    send_test = send_over_provider
     show_prices = prices.show_prices
     replace_prices = prices.replace_prices
     use_again = breaker.use_again
@@ -96,7 +106,7 @@ class ProviderAdmin(ScopedAdmin):
         return response
 
     def _choice(self, request: HttpRequest) -> dict[str, Any] | None:
-        """Project, channel and type from the address, each judged as if it were typed; None where one is wrong."""
+        """Return project, channel and type from the address, checked like typed values; None where one is wrong."""
         channel, _unused, provider_type = request.GET.get("as", "").partition("/")
         if channel not in ChannelType.values or not is_known(provider_type):
             return None
@@ -143,18 +153,18 @@ class ProviderAdmin(ScopedAdmin):
         own = ["name", "is_enabled"]
         order = (_("Order"), {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
         if not is_known(provider_type):
-            return (None, {"fields": ["owner", "shown_channel", "shown_type", *own]}), order
+            return (None, {"fields": ["owner", "channel_label", "type_label", *own]}), order
         if obj and not self.has_change_permission(request, obj):  # the settings and the hook's address stay hidden
-            return (_("General"), {"fields": ["owner", "shown_channel", "shown_type", *own]}), order, COST
+            return (_("General"), {"fields": ["owner", "channel_label", "type_label", *own]}), order, COST
         adapter = registry.adapter_class(provider_type)
-        general = ["owner", "shown_channel", "shown_type", *own] if obj else own
+        general = ["owner", "channel_label", "type_label", *own] if obj else own
         if obj and reports_back(adapter):
             general.append("hook_url")
-        kept = kept_secrets(obj) if obj else set()
+        stored = stored_secret_names(obj) if obj else set()
         names = []
         for setting in adapter.declared:
             names.append(PREFIX + setting.name)
-            if can_be_forgotten(setting, kept):
+            if can_be_forgotten(setting, stored):
                 names.append(FORGET + setting.name)
         sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
@@ -162,7 +172,7 @@ class ProviderAdmin(ScopedAdmin):
         return [*sets, order, COST]
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("owner", "shown_channel", "shown_type", "hook_url") if obj else ()
+        return ("owner", "channel_label", "type_label", "hook_url") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -181,12 +191,8 @@ class ProviderAdmin(ScopedAdmin):
     def owner(self, provider: Provider) -> Any:
         return label(_("System: serves every project"), "info") if provider.is_system else provider.project
 
-    @admin.display(description=gettext_lazy("Channel"), ordering="channel")
-    def shown_channel(self, provider: Provider) -> str:
-        return show_channel(provider.channel)
-
     @admin.display(description=gettext_lazy("Type"), ordering="type")
-    def shown_type(self, provider: Provider) -> str:
+    def type_label(self, provider: Provider) -> str:
         try:
             return str(registry.adapter_class(provider.type).label)
         except registry.AdapterShowsCodes:

@@ -13,11 +13,11 @@ from unfold.decorators import action
 
 from verification.admin.base.database_router import database_for, reading
 from verification.admin.base.date_ranges import RangeChoice, range_of
-from verification.admin.base.display import OUTCOMES, cause, exactly, page_address
+from verification.admin.base.display import OUTCOMES, format_error, format_exact_time, page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.statistics import list_link, money_cell, over_time, percent, seconds
-from verification.admin.providers.balance import balance_shown
+from verification.admin.providers.balance import balance_context
 from verification.admin.providers.breaker import state_label
 from verification.core.dates import DAY, DAY_AND_TIME, written_date
 from verification.core.numbers import grouped
@@ -30,8 +30,8 @@ from verification.services.analytics.summary import summarize
 from verification.services.analytics.timeline.words import answer_of
 from verification.services.analytics.trends import TurningPoint
 
-LONG_MINUTES = 5  # a time aside from which its cost in users is estimated
-ESTIMATED = 10  # times aside of one page at most: each is a comparison with seven days
+LONG_MINUTES = 5  # an open circuit from which its cost in users is estimated
+ESTIMATED = 10  # open circuits of one page at most: each is a comparison with seven days
 
 
 @action(description=gettext_lazy("Scorecard"), icon="monitoring", permissions=["view"], url_path="scorecard")
@@ -41,7 +41,7 @@ def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
     country = request.GET.get("country", "")[:3] or None
     projects = [provider.project_id] if provider.project_id else own_project_ids(request)
     with reading(database_for(request)):
-        context = _told(provider, projects, choice, country)
+        context = _context(provider, projects, choice, country)
     context |= {
         "provider": provider,
         "state": state_label(provider),
@@ -59,7 +59,7 @@ def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
     )
 
 
-def _told(provider: Provider, projects: list[int], choice: RangeChoice, country: str | None) -> dict[str, Any]:
+def _context(provider: Provider, projects: list[int], choice: RangeChoice, country: str | None) -> dict[str, Any]:
     span = choice.span
     where: dict[str, Any] = {"provider_id": provider.pk} | ({"country": country} if country else {})
     cards = scorecards.cards(projects, provider, span, country)
@@ -86,7 +86,7 @@ def _told(provider: Provider, projects: list[int], choice: RangeChoice, country:
         ],
         "all_countries": choice.address("country"),
         "sent_list": list_link("message", span, **narrowing),
-        "balance": balance_shown(provider),
+        "balance": balance_context(provider),
         "lost_list": list_link("message", span, status="lost", **narrowing),
     }
 
@@ -136,19 +136,19 @@ def _worsened(point: TurningPoint, span: Range, projects: list[int]) -> dict[str
     }
 
 
-def _openings(projects: list[int], found: list[Opening]) -> list[dict[str, Any]]:
-    long = [opening for opening in found if opening.minutes >= LONG_MINUTES][:ESTIMATED]
+def _openings(projects: list[int], openings: list[Opening]) -> list[dict[str, Any]]:
+    long = [opening for opening in openings if opening.minutes >= LONG_MINUTES][:ESTIMATED]
     lost = {opening.at: impact.loss(projects, opening.at, opening.until) for opening in long}
     return [
         {
-            "at": exactly(opening.at),
+            "at": format_exact_time(opening.at),
             "lasted": _lasted(opening.minutes)
             if opening.until
             else _("{lasted} so far").format(lasted=_lasted(opening.minutes)),
-            "reason": cause(opening.reason),
+            "reason": format_error(opening.reason),
             "loss": loss.sentence if (loss := lost.get(opening.at)) else "–",
         }
-        for opening in found
+        for opening in openings
     ]
 
 

@@ -1,4 +1,4 @@
-"""The editor of one text: how it arrives, how large it is and what is wrong with it, shown while it is typed."""
+"""The editor of one text: while it is typed, it shows how the text arrives, its size and its faults."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ MAX_TYPED = 4_000  # characters of a text that are previewed: several times what
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """One text as it arrives, and what is to be said about it."""
+class TextPreview:
+    """One text as it arrives, with its size, faults, advice and prices."""
 
     project: Project
     channel: str
@@ -52,7 +52,7 @@ class Shown:
         if self.size is None:
             return format_html("{}", self.rendered.text)
         pieces = (
-            _marked(part, set(self.size.remedies), number) for number, part in enumerate(self.size.parts, start=1)
+            _mark_costly(part, set(self.size.remedies), number) for number, part in enumerate(self.size.parts, start=1)
         )
         return format_html_join("", "{}", ((piece,) for piece in pieces))
 
@@ -71,8 +71,8 @@ class Shown:
         return {**facts, "values": values, "tail": tail, "alphabet": alphabet()}
 
 
-def show(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> Shown:
-    """Return a text as it arrives. An empty one stands for ours."""
+def preview_of(*, project: Project, channel: str, language: str, text: str, subject: str = "") -> TextPreview:
+    """Return the preview of a text. An empty one stands for ours."""
     rendered = own.preview(project=project, channel=channel, language=language, text=text, subject=subject)
     faults, advice = [], []
     if text:
@@ -81,7 +81,7 @@ def show(*, project: Project, channel: str, language: str, text: str, subject: s
     size = measure(rendered.text) if channel == ChannelType.SMS else None
     prices = per_thousand(project, channel, size.segments if size else 1)
     recording = "" if faults else recording_address(project, channel, language, text)
-    return Shown(project, channel, language, rendered, recording, size, faults, advice, prices)
+    return TextPreview(project, channel, language, rendered, recording, size, faults, advice, prices)
 
 
 class EditorWidget(UnfoldAdminTextareaWidget):
@@ -97,12 +97,12 @@ class EditorWidget(UnfoldAdminTextareaWidget):
 
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
-        shown = show(**self.about, text=str(value or "")[:MAX_TYPED]) if self.about else None
-        facts = shown.facts if shown else {"address": preview_address()}
+        preview = preview_of(**self.about, text=str(value or "")[:MAX_TYPED]) if self.about else None
+        facts = preview.facts if preview else {"address": preview_address()}
         links = links_of(self.about) if self.about and self.has_links else {}
         if links and self.own_text:
             links["default"] = reverse("admin:verification_messagetemplate_delete", args=(self.own_text.pk,))
-        return {**context, "shown": shown, "facts": facts, "query": _query(self.about), "links": links}
+        return {**context, "preview": preview, "facts": facts, "query": _query(self.about), "links": links}
 
     def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
         """Render by the project's templates: Django's renderer of forms knows none of ours."""
@@ -114,13 +114,13 @@ def preview_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     """Show what was typed, as a part of the editor for its script, and as a page for a browser without one."""
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    shown = None
+    preview = None
     about = about_of(request, request.POST) or about_of(request, request.GET)
     if about:
         text = request.POST.get("text", "").replace("\r\n", "\n")[:MAX_TYPED]
         subject = request.POST.get("subject", "")[:MAX_TYPED] if about["channel"] == ChannelType.EMAIL else ""
-        shown = show(**{**about, "subject": subject}, text=text)
-    context = {"shown": shown, "facts": shown.facts if shown else {"address": preview_address()}}
+        preview = preview_of(**{**about, "subject": subject}, text=text)
+    context = {"preview": preview, "facts": preview.facts if preview else {"address": preview_address()}}
     if request.headers.get("X-Fragment"):
         return TemplateResponse(request, "admin/verification/messagetemplate/live.html", context)
     context = model_admin.page_context(request, _("Preview of a text"), **context)
@@ -188,7 +188,7 @@ def _query(about: dict[str, Any] | None) -> str:
     return reverse("admin:verification_text_preview", query=named)
 
 
-def _marked(part: str, costly: set[str], number: int) -> SafeString:
+def _mark_costly(part: str, costly: set[str], number: int) -> SafeString:
     begin = format_html('<span class="ww-next-sms">SMS {}</span>', number) if number > 1 else ""
     pieces, plain = [], ""
     for character in part:

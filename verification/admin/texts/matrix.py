@@ -18,7 +18,7 @@ EDITABLE = tuple(value for value in ChannelType.values if value not in own.VENDO
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class MatrixColumn:
     """A channel, and how many of the project's languages have a text of the owner's there."""
 
     channel: str
@@ -28,7 +28,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class MatrixCell:
     """The text of one language and channel. ``state`` is whose it is, ``variant`` the colour of that label."""
 
     state: str
@@ -40,13 +40,13 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LanguageRow:
     """A language with its texts."""
 
     language: str
     name: str
     is_offered: bool
-    cells: list[Cell]
+    cells: list[MatrixCell]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class Matrix:
     """The texts of a project. ``rest`` are the languages that it does not offer and has no text in."""
 
     project: Project
-    columns: list[Column]
-    lines: list[Line]
-    rest: list[Line]
+    columns: list[MatrixColumn]
+    lines: list[LanguageRow]
+    rest: list[LanguageRow]
 
 
 def matrix_of(project: Project) -> Matrix:
@@ -68,7 +68,7 @@ def matrix_of(project: Project) -> Matrix:
     offered = set(project.languages or languages()) | {project.language}
     written, tried = {language for _, language in rows}, {language for _, language in trials}
     lines = [
-        Line(
+        LanguageRow(
             language=language,
             name=language_name(language),
             is_offered=language in offered,
@@ -80,11 +80,13 @@ def matrix_of(project: Project) -> Matrix:
         )
     ]
     columns = [
-        Column(channel, str(ChannelType(channel).label), channel_icon(channel), sum(key[0] == channel for key in rows))
+        MatrixColumn(
+            channel, str(ChannelType(channel).label), channel_icon(channel), sum(key[0] == channel for key in rows)
+        )
         for channel in channels
     ]
-    shown = [line for line in lines if line.is_offered or line.language in written]
-    return Matrix(project, columns, shown, [line for line in lines if line not in shown])
+    visible = [line for line in lines if line.is_offered or line.language in written]
+    return Matrix(project, columns, visible, [line for line in lines if line not in visible])
 
 
 def language_name(language: str) -> str:
@@ -101,7 +103,7 @@ def _cell(
     trials: set[tuple[str, str]],
     channel: str,
     language: str,
-) -> Cell:
+) -> MatrixCell:
     base = language.partition("-")[0]
     row = rows.get((channel, language))
     nearest = row or rows.get((channel, base))
@@ -117,6 +119,6 @@ def _cell(
         state, variant = _("Missing: {language} goes out").format(language=language_name(FALLBACK_LANGUAGE)), "warning"
     text = nearest.text if nearest else ""
     trial = reverse("admin:verification_text_variant", query=named) if (channel, language) in trials else ""
-    shown = own.preview(project=project, channel=channel, language=language, text=text) if channel == "sms" else None
-    segments = measure(shown.text).segments if shown else None
-    return Cell(state, variant, address, text or own.ours(channel, language).text, segments, trial)
+    preview = own.preview(project=project, channel=channel, language=language, text=text) if channel == "sms" else None
+    segments = measure(preview.text).segments if preview else None
+    return MatrixCell(state, variant, address, text or own.ours(channel, language).text, segments, trial)

@@ -1,4 +1,4 @@
-"""A project's own message texts, judged before they are saved and shown as they arrive."""
+"""A project's own message texts: checked before they are saved, with a preview of how they arrive."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from verification.admin.base.display import channel as show_channel
+from verification.admin.base.columns import ChannelColumn
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ProjectFilter, chosen_project_ids, own_project_ids, own_projects
 from verification.admin.texts.editor import EditorWidget, about_of, preview_view, recording_view
 from verification.admin.texts.matrix import matrix_of
-from verification.admin.texts.sending import send_view
 from verification.admin.texts.variants import variant_view
+from verification.admin.traffic.send_test import send_text_view
 from verification.core.errors import UserError
 from verification.models import ChannelType, MessageTemplate, Right
 from verification.services.texts import own, variants
@@ -115,13 +115,16 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
 
 
 @admin.register(MessageTemplate)
-class TextAdmin(ScopedAdmin):
+class TextAdmin(ChannelColumn, ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     deleted_along = gettext_lazy("; our own text goes out in its place")
     form = TextForm
-    change_form_outer_before_template = "admin/verification/messagetemplate/intro.html"
+    form_intro = gettext_lazy(
+        "What users read over this channel in this language. Write it, and see beside it how it arrives."
+    )
+    change_form_outer_before_template = "admin/verification/form_intro.html"
     change_list_template = "admin/verification/messagetemplate/texts.html"
-    list_display = ("shown_language", "shown_channel", "project")
+    list_display = ("language_code", "channel_label", "project")
     list_filter = (ProjectFilter, "channel")
     list_select_related = ("project",)
     ordering = ("project__name", "channel", "language")
@@ -131,7 +134,7 @@ class TextAdmin(ScopedAdmin):
             ("preview/", "verification_text_preview", preview_view),
             ("recording/", "verification_text_recording", recording_view),
             ("variant/", "verification_text_variant", variant_view),
-            ("send/", "verification_text_send", send_view),
+            ("send/", "verification_text_send", send_text_view),
         )
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -146,13 +149,13 @@ class TextAdmin(ScopedAdmin):
         matrix = matrix_of(chosen) if chosen else None
         projects = own_projects(request.user).order_by("name")
         may_change = bool(chosen and chosen.pk in own_project_ids(request, Right.CHANGE))
-        shown = {"matrix": matrix, "projects": projects, "may_change": may_change}
-        return super().changelist_view(request, {**shown, **(extra_context or {})})
+        context = {"matrix": matrix, "projects": projects, "may_change": may_change}
+        return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
-        made = super().get_form(request, obj, change=change, **kwargs)
-        made.asked_by = request
-        return made
+        form_class = super().get_form(request, obj, change=change, **kwargs)
+        form_class.asked_by = request
+        return form_class
 
     def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
         """Begin with our text, where the address says which: few owners want to write one from nothing."""
@@ -167,10 +170,10 @@ class TextAdmin(ScopedAdmin):
             subject = ("subject",) if not about or about["channel"] == ChannelType.EMAIL else ()
             return ((None, {"fields": ("project", "channel", "language", *subject, "text")}),)
         subject = ("subject",) if obj.channel == ChannelType.EMAIL else ()
-        return ((None, {"fields": ("project", "shown_channel", "shown_language", *subject, "text")}),)
+        return ((None, {"fields": ("project", "channel_label", "language_code", *subject, "text")}),)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("project", "shown_channel", "shown_language") if obj else ()
+        return ("project", "channel_label", "language_code") if obj else ()
 
     def response_add(
         self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None
@@ -180,9 +183,5 @@ class TextAdmin(ScopedAdmin):
         return HttpResponseRedirect(reverse("admin:verification_messagetemplate_change", args=(obj.pk,)))
 
     @admin.display(description=gettext_lazy("Language"), ordering="language")
-    def shown_language(self, row: MessageTemplate) -> str:
+    def language_code(self, row: MessageTemplate) -> str:
         return row.language
-
-    @admin.display(description=gettext_lazy("Channel"), ordering="channel")
-    def shown_channel(self, row: MessageTemplate) -> str:
-        return show_channel(row.channel)

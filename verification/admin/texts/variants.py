@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
 
-from verification.admin.base.display import when
-from verification.admin.texts.editor import EditorWidget, about_of, links_of, show
+from verification.admin.base.display import format_time
+from verification.admin.texts.editor import EditorWidget, about_of, links_of, preview_of
 from verification.admin.texts.matrix import language_name
 from verification.core.errors import UserError
 from verification.models import ChannelType, Right, TextVariant
@@ -111,20 +111,25 @@ def _show(
         request,
         _("Trial of a text: {name}").format(name=_name(about)),
         running=running,
-        since=when(running.since),
+        since=format_time(running.since),
         back=links_of(about)["all"],
         sides=[
-            (_("Present text"), 100 - running.share, present, show(**about, text=words.text, subject=words.subject)),
-            (_("New text"), running.share, tried, show(**about, text=running.text, subject=running.subject)),
+            (
+                _("Present text"),
+                100 - running.share,
+                present,
+                preview_of(**about, text=words.text, subject=words.subject),
+            ),
+            (_("New text"), running.share, tried, preview_of(**about, text=running.text, subject=running.subject)),
         ],
         difference=difference,
-        verdict=_verdict(difference),
+        verdict=_conclusion(difference),
         may_change=may_change,
     )
     return TemplateResponse(request, "admin/verification/messagetemplate/variant.html", context)
 
 
-def _verdict(difference: Any) -> tuple[str, str]:
+def _conclusion(difference: Any) -> tuple[str, str]:
     """Return the state and the sentence about it."""
     if difference is None:
         return "plain", str(NOT_YET)

@@ -12,7 +12,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from verification.admin.base import display
-from verification.admin.base.display import time_of
 from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.statistics_filters import LastBetweenFilter
 from verification.admin.base.traffic_admin import SPANS, CreatedFilter, TrafficAdmin
@@ -65,20 +64,29 @@ class DecisionAdmin(TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
     empty_text = _("Nothing was refused so far.")
     has_history = False
-    list_display = ("rule_title", "shown_subject", "times", "shown_figures", "project", "last")
+    list_display = ("rule_title", "subject_label", "times", "figures_excerpt", "project", "last")
     list_filter = (ProjectFilter, LastBetweenFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)
-    list_before_template = "admin/verification/decision/intro.html"
+    intro = _(
+        "Callers are never told which rule refused them; this is where you see it. One line for each rule, subject"
+        " and hour."
+    )
     search_fields = ("subject",)
     search_help_text = _("Subject, such as +4915… or MA")
     ordering = ("-last_at", "-id")
     fieldsets = (
-        (None, {"fields": ("rule_title", "meaning", "shown_subject", "project", "times", "all_figures")}),
-        (_("When"), {"fields": ("first_when", "last_when")}),
+        (None, {"fields": ("rule_title", "meaning", "subject_label", "project", "times", "all_figures")}),
+        (_("When"), {"fields": ("first_time", "last_time")}),
     )
-    readonly_fields = ("rule_title", "meaning", "shown_subject", "times", "all_figures", "first_when", "last_when")
-    first_when = time_of("first_at", _("First in this hour"))
-    last_when = time_of("last_at", _("Last in this hour"))
+    readonly_fields = ("rule_title", "meaning", "subject_label", "times", "all_figures", "first_time", "last_time")
+
+    @admin.display(description=_("First in this hour"))
+    def first_time(self, decision: Decision) -> str:
+        return display.format_time(decision.first_at)
+
+    @admin.display(description=_("Last in this hour"))
+    def last_time(self, decision: Decision) -> str:
+        return display.format_time(decision.last_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}
@@ -93,9 +101,9 @@ class DecisionAdmin(TrafficAdmin):
         return str(RULES[decision.rule].meaning) if decision.rule in RULES else "–"
 
     @admin.display(description=_("Subject"), ordering="subject")
-    def shown_subject(self, decision: Decision) -> str:
+    def subject_label(self, decision: Decision) -> str:
         if decision.rule in COUNTRY_RULES:
-            return display.country(decision.subject)
+            return display.format_country(decision.subject)
         return display.monospace(WORDS.get(decision.subject, decision.subject))
 
     @admin.display(description=_("How often"), ordering="count")
@@ -103,8 +111,8 @@ class DecisionAdmin(TrafficAdmin):
         return grouped(decision.count)
 
     @admin.display(description=_("Details"))
-    def shown_figures(self, decision: Decision) -> str:
-        return display.shortened(figures_of(decision), 80)
+    def figures_excerpt(self, decision: Decision) -> str:
+        return display.excerpt(figures_of(decision), 80)
 
     @admin.display(description=_("Details"))
     def all_figures(self, decision: Decision) -> str:
@@ -112,7 +120,7 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description=_("Last"), ordering="last_at")
     def last(self, decision: Decision) -> str:
-        return display.how_long_ago(decision.last_at)
+        return display.time_ago_label(decision.last_at)
 
 
 def figures_of(decision: Decision) -> str:

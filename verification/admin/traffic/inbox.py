@@ -1,4 +1,4 @@
-"""The inbox: messages that providers of the type ``inbox`` have kept instead of sending, for development."""
+"""The inbox: messages that providers of the type ``inbox`` store instead of sending, for development."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from providers.adapters.inbox import InboxMessage, read
 from verification.admin.auth.session import BY_ITSELF
-from verification.admin.base.display import ago, channel_icon
+from verification.admin.base.display import channel_icon, time_ago
 from verification.admin.base.permissions import has_right, own_projects
 from verification.models import ChannelType, Message, Provider, Right
 from verification.services.providers.accounts import is_known
@@ -27,7 +27,7 @@ MAX_SHOWN = 100  # messages on the page, so that it stays short
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class InboxRow:
     """One message as the page shows it."""
 
     message: InboxMessage
@@ -41,14 +41,14 @@ def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         raise PermissionDenied
     providers = _providers(request)
     try:
-        kept, is_away = _kept(request, providers), False
+        stored, is_away = _messages(request, providers), False
     except (RedisError, ConnectionInterrupted, OSError):
-        kept, is_away = [], True
+        stored, is_away = [], True
     context = model_admin.page_context(
         request,
         _("Inbox"),
         opts=None,
-        entries=[_entry(message) for message in kept[:MAX_SHOWN]],
+        entries=[_entry(message) for message in stored[:MAX_SHOWN]],
         is_away=is_away,
         has_provider=bool(providers),
         is_run=is_known(INBOX),
@@ -70,28 +70,28 @@ def _providers(request: HttpRequest) -> list[Provider]:
     return list(Provider.objects.of(own_projects(request.user, Right.USE_KEYS)).filter(type=INBOX))
 
 
-def _kept(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:
-    """Return the kept messages, the newest first.
+def _messages(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:
+    """Return the stored messages, the newest first.
 
     A message in a system inbox is shown only if its row belongs to one of the user's projects.
     """
-    kept: list[InboxMessage] = []
+    stored: list[InboxMessage] = []
     for provider in providers:
-        found = read(ProviderStore(provider.pk))
+        inbox = read(ProviderStore(provider.pk))
         if provider.is_system and not request.user.is_superuser:
             theirs = Message.objects.filter(
-                pk__in=[each.id for each in found], project__in=own_projects(request.user, Right.USE_KEYS)
+                pk__in=[each.id for each in inbox], project__in=own_projects(request.user, Right.USE_KEYS)
             )
             mine = set(theirs.values_list("pk", flat=True))
-            found = [each for each in found if each.id in mine]
-        kept += found
-    return sorted(kept, key=lambda message: message.at, reverse=True)
+            inbox = [each for each in inbox if each.id in mine]
+        stored += inbox
+    return sorted(stored, key=lambda message: message.at, reverse=True)
 
 
-def _entry(message: InboxMessage) -> Entry:
-    return Entry(
+def _entry(message: InboxMessage) -> InboxRow:
+    return InboxRow(
         message,
         channel=str(ChannelType(message.channel).label) if message.channel in ChannelType.values else message.channel,
         icon=channel_icon(message.channel if message.channel in ChannelType.values else ChannelType.SMS),
-        ago=ago(datetime.fromisoformat(message.at)),
+        ago=time_ago(datetime.fromisoformat(message.at)),
     )

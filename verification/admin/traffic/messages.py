@@ -18,16 +18,16 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from verification.admin.auth.session import BY_ITSELF
 from verification.admin.base import display
-from verification.admin.base.display import cause_of, channel_of, text_of, time_of
+from verification.admin.base.columns import ChannelColumn, ErrorColumn, LatencyColumn
 from verification.admin.base.pagination import MAX_COUNT
 from verification.admin.base.permissions import ProjectFilter, ScopedInline, chosen_project_ids, sees_addresses
 from verification.admin.base.statistics import BETWEEN
 from verification.admin.base.statistics_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
-from verification.admin.base.timeline import story_shown
-from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.admin.base.timeline import timeline_context
+from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestLoginFilter
 from verification.admin.figures import figures_view
 from verification.admin.traffic.inbox import inbox_view
-from verification.admin.traffic.kill_switches import LIVE
+from verification.admin.traffic.send_test import LIVE
 from verification.core.ids import is_session_id
 from verification.core.whole_numbers import whole_number
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
@@ -93,28 +93,38 @@ def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> A
     return fields if sees else tuple(name for name in fields if name != "reference")
 
 
-class AttemptInline(ScopedInline):
+class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
     model = DeliveryAttempt
     viewers = Right.SEE_TRAFFIC
     project_path = "message__project"
     fields = readonly_fields = (
         "name",
         "reason",
-        "shown_outcome",
+        "outcome_label",
         "answer",
         "reference",
-        "shown_error",
+        "error_text",
         "cost",
         "latency",
-        "created_when",
+        "created_time",
     )
     verbose_name_plural = gettext_lazy("delivery attempts")
-    name = text_of("provider_name", gettext_lazy("Provider"))
-    answer = text_of("provider_status", gettext_lazy("Answer"))
-    reference = text_of("provider_message_id", gettext_lazy("The provider's id"))
-    shown_error = cause_of("error")
-    created_when = time_of("created_at", gettext_lazy("At"))
-    latency = display.latency
+
+    @admin.display(description=gettext_lazy("Provider"))
+    def name(self, attempt: DeliveryAttempt) -> str:
+        return attempt.provider_name or "–"
+
+    @admin.display(description=gettext_lazy("Answer"))
+    def answer(self, attempt: DeliveryAttempt) -> str:
+        return attempt.provider_status or "–"
+
+    @admin.display(description=gettext_lazy("The provider's id"))
+    def reference(self, attempt: DeliveryAttempt) -> str:
+        return attempt.provider_message_id or "–"
+
+    @admin.display(description=gettext_lazy("At"))
+    def created_time(self, attempt: DeliveryAttempt) -> str:
+        return display.format_time(attempt.created_at)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return without_ids(self.fields, request, obj)
@@ -128,25 +138,25 @@ class AttemptInline(ScopedInline):
         return attempt.get_choice_display() if attempt.choice else "–"
 
     @admin.display(description=gettext_lazy("Outcome"))
-    def shown_outcome(self, attempt: DeliveryAttempt) -> str:
+    def outcome_label(self, attempt: DeliveryAttempt) -> str:
         words = display.OUTCOMES.get(attempt.outcome, attempt.outcome)
         return display.label(words, OUTCOME_VARIANTS.get(attempt.outcome, "danger"))
 
 
 @admin.register(Message)
-class MessageAdmin(NewestFirstAdmin):
+class MessageAdmin(ChannelColumn, NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
     empty_text = gettext_lazy("They appear once your app asks for a code, or your server sends one.")
     has_history = False
-    change_form_outer_before_template = "admin/verification/story.html"
+    change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = (
         "short_id",
         "masked",
-        "shown_channel",
-        "shown_status",
+        "channel_label",
+        "status_label",
         "kind",
-        "shown_provider",
-        "shown_error",
+        "provider_label",
+        "error_text",
         "project",
         "created",
     )
@@ -159,25 +169,25 @@ class MessageAdmin(NewestFirstAdmin):
         CountryFilter,
         LanguageFilter,
         CreatedFilter,
-        TestFilter,
+        TestLoginFilter,
     )
     list_select_related = ("project", "recipient", "provider")
     search_fields = ("id",)
     search_help_text = gettext_lazy("Whole address, message or session id")
     ordering = ("-created_at",)
-    inlines = (AttemptInline,)
+    inlines = (DeliveryAttemptInline,)
     fieldsets = (
         (
             None,
-            {"fields": ("number", "project", "recipient_link", "shown_channel", "language", "kind", "session_link")},
+            {"fields": ("number", "project", "recipient_link", "channel_label", "language", "kind", "session_link")},
         ),
         (
             gettext_lazy("Delivery"),
             {
                 "fields": (
-                    "shown_status",
-                    "whole_error",
-                    "shown_provider",
+                    "status_label",
+                    "full_error",
+                    "provider_label",
                     "reference",
                     "pinned",
                     "taken",
@@ -185,36 +195,59 @@ class MessageAdmin(NewestFirstAdmin):
                 )
             },
         ),
-        (gettext_lazy("Times"), {"fields": ("created_when", "sent_when", "finished_when", "expires_when", "took")}),
+        (gettext_lazy("Times"), {"fields": ("created_time", "sent_time", "finished_time", "expires_time", "took")}),
     )
     readonly_fields = (
         "recipient_link",
-        "shown_channel",
+        "channel_label",
         "kind",
         "session_link",
-        "shown_status",
-        "whole_error",
-        "shown_provider",
+        "status_label",
+        "full_error",
+        "provider_label",
         "number",
         "reference",
         "pinned",
         "taken",
         "callback_to",
-        "created_when",
-        "sent_when",
-        "finished_when",
-        "expires_when",
+        "created_time",
+        "sent_time",
+        "finished_time",
+        "expires_time",
         "took",
     )
-    number = text_of("pk", gettext_lazy("Message"))
-    reference = text_of("provider_message_id", gettext_lazy("The provider's id for it"))
-    callback_to = text_of("callback_url", gettext_lazy("Callback address"))
-    created_when = time_of("created_at", gettext_lazy("Created"))
-    whole_error = cause_of("error")
-    sent_when = time_of("sent_at", gettext_lazy("Sent"))
-    finished_when = time_of("finished_at", gettext_lazy("Final"))
-    expires_when = time_of("expires_at", gettext_lazy("Expires"))
-    shown_channel = channel_of("channel", gettext_lazy("Channel"))
+
+    @admin.display(description=gettext_lazy("Message"))
+    def number(self, message: Message) -> str:
+        return str(message.pk)
+
+    @admin.display(description=gettext_lazy("The provider's id for it"))
+    def reference(self, message: Message) -> str:
+        return message.provider_message_id or "–"
+
+    @admin.display(description=gettext_lazy("Callback address"))
+    def callback_to(self, message: Message) -> str:
+        return message.callback_url or "–"
+
+    @admin.display(description=gettext_lazy("Created"))
+    def created_time(self, message: Message) -> str:
+        return display.format_time(message.created_at)
+
+    @admin.display(description=gettext_lazy("Error"))
+    def full_error(self, message: Message) -> str:
+        return display.format_error(message.error)
+
+    @admin.display(description=gettext_lazy("Sent"))
+    def sent_time(self, message: Message) -> str:
+        return display.format_time(message.sent_at)
+
+    @admin.display(description=gettext_lazy("Final"))
+    def finished_time(self, message: Message) -> str:
+        return display.format_time(message.finished_at)
+
+    @admin.display(description=gettext_lazy("Expires"))
+    def expires_time(self, message: Message) -> str:
+        return display.format_time(message.expires_at)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [
@@ -231,15 +264,15 @@ class MessageAdmin(NewestFirstAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show what happened above what is stored: of a session's message, the story of the session."""
+        """Show the timeline above the form: for a message of a session, the timeline of the session."""
         message = self.get_object(request, unquote(object_id))
-        told: dict[str, Any] = {"story": story_shown(request, message)} if message else {}
+        context: dict[str, Any] = {"story": timeline_context(request, message)} if message else {}
         if follows := message is not None and LIVE in request.GET and is_under_way(message):
-            told["reload_seconds"] = RELOAD_SECONDS
-        shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
+            context["reload_seconds"] = RELOAD_SECONDS
+        response: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **context})
         if follows:
-            shown["Refresh"] = f"{RELOAD_SECONDS}; url=?{LIVE}&{BY_ITSELF}"
-        return shown
+            response["Refresh"] = f"{RELOAD_SECONDS}; url=?{LIVE}&{BY_ITSELF}"
+        return response
 
     @admin.display(description=gettext_lazy("Taken by workers"))
     def taken(self, message: Message) -> str:
@@ -266,8 +299,8 @@ class MessageAdmin(NewestFirstAdmin):
         return display.monospace(message.pk)
 
     @admin.display(description=gettext_lazy("Status"), ordering="status")
-    def shown_status(self, message: Message) -> str:
-        return display.status(message.status)
+    def status_label(self, message: Message) -> str:
+        return display.format_status(message.status)
 
     @admin.display(description=gettext_lazy("Kind"))
     def kind(self, message: Message) -> str:
@@ -276,7 +309,7 @@ class MessageAdmin(NewestFirstAdmin):
         return _("Session") if message.session_id else _("Manual send")
 
     @admin.display(description=gettext_lazy("Provider"), ordering="provider__name")
-    def shown_provider(self, message: Message) -> str:
+    def provider_label(self, message: Message) -> str:
         """Name the provider without a link: a system provider's page is not for members."""
         return format_html('<span class="ww-nowrap">{}</span>', message.provider.name) if message.provider else "–"
 
@@ -285,8 +318,8 @@ class MessageAdmin(NewestFirstAdmin):
         return message.pinned_provider.name if message.pinned_provider else "–"
 
     @admin.display(description=gettext_lazy("Error"))
-    def shown_error(self, message: Message) -> str:
-        return display.shortened(display.cause(message.error), 40)
+    def error_text(self, message: Message) -> str:
+        return display.excerpt(display.format_error(message.error), 40)
 
     @admin.display(description=gettext_lazy("Session"))
     def session_link(self, message: Message) -> str:
@@ -294,4 +327,4 @@ class MessageAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Accepted by a provider after"))
     def took(self, message: Message) -> str:
-        return display.lasted(message.created_at, message.sent_at)
+        return display.format_duration(message.created_at, message.sent_at)

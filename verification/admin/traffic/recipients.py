@@ -19,7 +19,6 @@ from unfold.enums import ActionVariant
 
 from verification.admin.audit import LOOKS
 from verification.admin.base import display
-from verification.admin.base.display import channel_of, flag_of, time_of
 from verification.admin.base.permissions import ProjectFilter, ScopedInline, sees_addresses
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.core.addresses import mask
@@ -37,10 +36,16 @@ class SubscriptionInline(ScopedInline):
     model = Subscription
     viewers = Right.SEE_TRAFFIC
     project_path = "recipient__project"
-    fields = readonly_fields = ("provider_name", "active", "bound_when")
+    fields = readonly_fields = ("provider_name", "active", "bound_time")
     verbose_name_plural = gettext_lazy("started bots")
-    active = flag_of("is_active", gettext_lazy("Reachable"))
-    bound_when = time_of("bound_at", gettext_lazy("Started"))
+
+    @admin.display(description=gettext_lazy("Reachable"))
+    def active(self, subscription: Subscription) -> str:
+        return display.yes_or_no(subscription.is_active)
+
+    @admin.display(description=gettext_lazy("Started"))
+    def bound_time(self, subscription: Subscription) -> str:
+        return display.format_time(subscription.bound_at)
 
     @admin.display(description=gettext_lazy("Provider"))
     def provider_name(self, subscription: Subscription) -> str:
@@ -52,10 +57,13 @@ class RecipientAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("They appear once somebody asks for a code.")
-    list_display = ("masked", "project", "language", "shown_verified", "verified", "created")
+    list_display = ("masked", "project", "language", "verified_over", "verified", "created")
     list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
     list_select_related = ("project",)
-    before_template = "admin/verification/recipient/intro.html"
+    intro = gettext_lazy(
+        "Everybody for whom a code was asked, masked. Search by the whole address. A recipient's page can show the"
+        " address, export what is stored, and forget it. Showing and exporting need a membership that allows it."
+    )
     search_fields = ("address",)
     search_help_text = gettext_lazy("Whole phone number or e-mail address")
     actions_detail = ("show_address", "export", "forget")
@@ -65,27 +73,39 @@ class RecipientAdmin(NewestFirstAdmin):
         (None, {"fields": ("masked", "project", "language")}),
         (
             gettext_lazy("Reached"),
-            {"fields": ("shown_verified", "verified_when", "shown_reached", "created_when", "traffic")},
+            {"fields": ("verified_over", "verified_time", "reached_over", "created_time", "traffic")},
         ),
         (gettext_lazy("Limits now"), {"fields": ("sends", "wrong_codes", "pause")}),
         (gettext_lazy("The whole address"), {"fields": ("seen_by",)}),
     )
     readonly_fields = (
         "masked",
-        "shown_verified",
-        "verified_when",
-        "shown_reached",
-        "created_when",
+        "verified_over",
+        "verified_time",
+        "reached_over",
+        "created_time",
         "traffic",
         "sends",
         "wrong_codes",
         "pause",
         "seen_by",
     )
-    created_when = time_of("created_at", gettext_lazy("First seen"))
-    verified_when = time_of("verified_at", gettext_lazy("Last verified"))
-    shown_verified = channel_of("verified_channel", gettext_lazy("Last verified over"))
-    shown_reached = channel_of("reached_channel", gettext_lazy("Last reached over"))
+
+    @admin.display(description=gettext_lazy("First seen"))
+    def created_time(self, recipient: Recipient) -> str:
+        return display.format_time(recipient.created_at)
+
+    @admin.display(description=gettext_lazy("Last verified"))
+    def verified_time(self, recipient: Recipient) -> str:
+        return display.format_time(recipient.verified_at)
+
+    @admin.display(description=gettext_lazy("Last verified over"))
+    def verified_over(self, recipient: Recipient) -> str:
+        return display.format_channel(recipient.verified_channel)
+
+    @admin.display(description=gettext_lazy("Last reached over"))
+    def reached_over(self, recipient: Recipient) -> str:
+        return display.format_channel(recipient.reached_channel)
 
     @action(description=gettext_lazy("Export"), icon="download", permissions=["address"])
     def export(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -190,7 +210,7 @@ class RecipientAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Verified"), ordering="verified_at")
     def verified(self, recipient: Recipient) -> str:
-        return display.how_long_ago(recipient.verified_at)
+        return display.time_ago_label(recipient.verified_at)
 
     @admin.display(description=gettext_lazy("Codes sent"))
     def sends(self, recipient: Recipient) -> str:
@@ -212,7 +232,7 @@ class RecipientAdmin(NewestFirstAdmin):
         """Name the last who saw the address, in the panel or in a file. The audit log has all of them."""
         about = {"object_type": recipient._meta.label_lower, "object_id": str(recipient.pk), "action__in": LOOKS}
         lines = AuditEntry.objects.filter(**about).order_by("-id")[:LOOKS_SHOWN]
-        rows = ((line.who, display.exactly(line.at), _(line.action).lower()) for line in lines)
+        rows = ((line.who, display.format_exact_time(line.at), _(line.action).lower()) for line in lines)
         return format_html_join(SafeString("<br>"), "{}, {}: {}", rows) or _("Nobody")
 
     @admin.display(description=gettext_lazy("Messages, last 24 hours"))

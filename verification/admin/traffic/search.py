@@ -32,7 +32,7 @@ SHOWN_READINGS = 5  # numbers that a term without its country was read as
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """One story in the list of several."""
 
     link: str
@@ -47,7 +47,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusalRow:
     """One line of the decision log that may be about what was looked for."""
 
     link: str
@@ -67,12 +67,12 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     too_many = ""
     with database_router.reading(database_router.database_for(request)):
         try:
-            found = search.search(term, projects, before_addresses=partial(count_look_up, request))
+            results = search.search(term, projects, before_addresses=partial(count_look_up, request))
         except TooManyLookUps as error:
-            found, too_many = search.Found(), str(error)
-        if found.only is not None:
-            return HttpResponseRedirect(display.page_address(found.only))
-        hits = [_hit(rows, verdict) for rows, verdict in in_brief(found.sessions, found.messages)[: search.MOST]]
+            results, too_many = search.Found(), str(error)
+        if results.only is not None:
+            return HttpResponseRedirect(display.page_address(results.only))
+        hits = [_hit(rows, verdict) for rows, verdict in in_brief(results.sessions, results.messages)[: search.MOST]]
     context = model_admin.page_context(
         request,
         _("Find"),
@@ -80,9 +80,9 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         term=term,
         too_many=too_many,
         hits=hits,
-        is_cut=found.is_cut,
-        refusals=[_refused(decision) for decision in found.refusals],
-        read_as=found.addresses[:SHOWN_READINGS],
+        is_cut=results.is_cut,
+        refusals=[_refused(decision) for decision in results.refusals],
+        read_as=results.addresses[:SHOWN_READINGS],
         is_masked=search.is_masked(term),
         is_request_id=search.is_request_id(term),
         is_one_project=len(projects) == 1,
@@ -96,27 +96,27 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     return response
 
 
-def _hit(rows: Rows, verdict: Verdict) -> Hit:
-    return Hit(
+def _hit(rows: Rows, verdict: Verdict) -> SearchHit:
+    return SearchHit(
         link=display.page_address(rows.session or rows.messages[0]),
         icon=ICONS[verdict.tone],
         tone=STATES[verdict.tone],
         sentence=verdict.sentence,
-        began=display.exactly(rows.began_at),
-        ago=display.ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
+        began=display.format_exact_time(rows.began_at),
+        ago=display.time_ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
         kind=_("Verification") if rows.session else _("Manual send"),
         to=mask(rows.recipient.address),
         project=rows.project.name,
     )
 
 
-def _refused(decision: Decision) -> Refused:
-    return Refused(
+def _refused(decision: Decision) -> RefusalRow:
+    return RefusalRow(
         link=display.page_address(decision),
         title=title_of_rule(decision.rule),
         subject=decision.subject,
         times=decision.count,
-        last=display.exactly(decision.last_at),
+        last=display.format_exact_time(decision.last_at),
         project=decision.project.name,
     )
 

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base import display
-from verification.admin.base.display import cause_of, channel_of, flag_of, text_of, time_of
+from verification.admin.base.columns import ChannelColumn, CreatedColumn, ErrorColumn
 from verification.admin.base.permissions import ProjectFilter, ScopedInline, own_project_ids
 from verification.admin.base.statistics_filters import (
     CountryFilter,
@@ -23,15 +23,15 @@ from verification.admin.base.statistics_filters import (
     SessionBetweenFilter,
     SessionProviderFilter,
 )
-from verification.admin.base.timeline import story_shown
-from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestFilter
+from verification.admin.base.timeline import timeline_context
+from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestLoginFilter
 from verification.admin.traffic.search import find_view
 from verification.core.ids import is_session_id
 from verification.models import Message, Right, Session
 from verification.services.analytics.timeline.refusals import refusal_of, why_not_sent
 
 
-class StateFilter(admin.SimpleListFilter):
+class SessionStateFilter(admin.SimpleListFilter):
     title = gettext_lazy("state")
     parameter_name = "state"
 
@@ -57,14 +57,11 @@ class StateFilter(admin.SimpleListFilter):
         return queryset if chosen is None else queryset.filter(chosen)
 
 
-class SessionMessageInline(ScopedInline):
+class SessionMessageInline(ChannelColumn, ErrorColumn, CreatedColumn, ScopedInline):
     model = Message
     viewers = Right.SEE_TRAFFIC
-    fields = readonly_fields = ("link", "shown_channel", "shown_status", "provider_name", "shown_error", "created_when")
+    fields = readonly_fields = ("link", "channel_label", "status_label", "provider_name", "error_text", "created_time")
     verbose_name_plural = gettext_lazy("messages")
-    shown_channel = channel_of("channel", gettext_lazy("Channel"))
-    shown_error = cause_of("error")
-    created_when = time_of("created_at", gettext_lazy("Created"))
     ordering = ("created_at",)
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -75,8 +72,8 @@ class SessionMessageInline(ScopedInline):
         return display.page_link(display.monospace(message.pk), message)
 
     @admin.display(description=gettext_lazy("Status"))
-    def shown_status(self, message: Message) -> str:
-        return display.status(message.status)
+    def status_label(self, message: Message) -> str:
+        return display.format_status(message.status)
 
     @admin.display(description=gettext_lazy("Provider"))
     def provider_name(self, message: Message) -> str:
@@ -88,18 +85,18 @@ class SessionAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
     empty_text = gettext_lazy("They appear once your app asks for a code.")
     has_history = False
-    change_form_outer_before_template = "admin/verification/story.html"
-    list_display = ("short_id", "masked", "shown_channel", "state", "short_reason", "tries", "project", "created")
+    change_form_outer_before_template = "admin/verification/timeline.html"
+    list_display = ("short_id", "masked", "channel_label", "state", "short_reason", "tries", "project", "created")
     list_filter = (
         ProjectFilter,
         SessionBetweenFilter,
-        StateFilter,
+        SessionStateFilter,
         "channel",
         SessionProviderFilter,
         CountryFilter,
         LanguageFilter,
         CreatedFilter,
-        TestFilter,
+        TestLoginFilter,
     )
     list_select_related = ("project", "recipient")
     search_fields = ("id",)
@@ -114,7 +111,7 @@ class SessionAdmin(NewestFirstAdmin):
                     "project",
                     "recipient_link",
                     "state",
-                    "shown_channel",
+                    "channel_label",
                     "reason",
                     "tries",
                     "language",
@@ -122,29 +119,50 @@ class SessionAdmin(NewestFirstAdmin):
             },
         ),
         (gettext_lazy("Code"), {"fields": ("alphabet", "challenged", "test")}),
-        (gettext_lazy("Times"), {"fields": ("created_when", "expires_when", "verified_when")}),
+        (gettext_lazy("Times"), {"fields": ("created_time", "expires_time", "verified_time")}),
     )
-    number = text_of("pk", gettext_lazy("Session"))
-    challenged = flag_of("is_challenged", gettext_lazy("Challenge passed"))
-    test = flag_of("is_test", gettext_lazy("Test login"))
     readonly_fields = (
         "number",
         "recipient_link",
         "state",
-        "shown_channel",
+        "channel_label",
         "reason",
         "tries",
         "alphabet",
         "challenged",
         "test",
-        "created_when",
-        "expires_when",
-        "verified_when",
+        "created_time",
+        "expires_time",
+        "verified_time",
     )
-    created_when = time_of("created_at", gettext_lazy("Created"))
-    expires_when = time_of("expires_at", gettext_lazy("Expires"))
-    verified_when = time_of("verified_at", gettext_lazy("Verified"))
-    shown_channel = channel_of("channel", gettext_lazy("Last sent over"))
+
+    @admin.display(description=gettext_lazy("Session"))
+    def number(self, session: Session) -> str:
+        return str(session.pk)
+
+    @admin.display(description=gettext_lazy("Challenge passed"))
+    def challenged(self, session: Session) -> str:
+        return display.yes_or_no(session.is_challenged)
+
+    @admin.display(description=gettext_lazy("Test login"))
+    def test(self, session: Session) -> str:
+        return display.yes_or_no(session.is_test)
+
+    @admin.display(description=gettext_lazy("Created"))
+    def created_time(self, session: Session) -> str:
+        return display.format_time(session.created_at)
+
+    @admin.display(description=gettext_lazy("Expires"))
+    def expires_time(self, session: Session) -> str:
+        return display.format_time(session.expires_at)
+
+    @admin.display(description=gettext_lazy("Verified"))
+    def verified_time(self, session: Session) -> str:
+        return display.format_time(session.verified_at)
+
+    @admin.display(description=gettext_lazy("Last sent over"))
+    def channel_label(self, session: Session) -> str:
+        return display.format_channel(session.channel)
 
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
         return (("find/", "verification_find", find_view),)
@@ -152,11 +170,11 @@ class SessionAdmin(NewestFirstAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show what happened above what is stored."""
+        """Show the timeline above the form."""
         session = self.get_object(request, unquote(object_id))
-        told = {"story": story_shown(request, session)} if session else {}
-        shown: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **told})
-        return shown
+        context = {"story": timeline_context(request, session)} if session else {}
+        response: HttpResponse = super().change_view(request, object_id, form_url, {**(extra_context or {}), **context})
+        return response
 
     def get_ordering(self, request: HttpRequest) -> tuple[str, ...]:
         """Sort by the key, or for one project by the time. The order is the same, as ULIDs tell the time.

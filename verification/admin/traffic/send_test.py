@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import Model
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
@@ -18,6 +18,8 @@ from verification.admin.auth import form_tokens
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_projects
+from verification.admin.texts.editor import about_of, links_of
+from verification.admin.texts.matrix import language_name
 from verification.core.addresses import AddressInvalid, mask, parse_address
 from verification.core.errors import ApiError, FieldsInvalid
 from verification.models import Channel, ChannelType, Project, Provider, Right
@@ -39,7 +41,7 @@ class RecipientForm(forms.Form):
     )
 
 
-class ProjectForm(RecipientForm):
+class RecipientAndProjectForm(RecipientForm):
     """The form for a system provider, which serves every project: it asks for which one the test goes out."""
 
     project = forms.ModelChoiceField(
@@ -63,6 +65,38 @@ def send_over_channel(page: ScopedAdmin, request: HttpRequest, object_id: str) -
     """Send over a channel as its codes go: to its providers in their order."""
     channel: Channel = page.find(request, object_id)
     return _test(page, request, channel, channel.project, channel.type)
+
+
+def send_text_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    """Send the text that goes out now: ask for the recipient, send, and lead to the page that follows the message."""
+    about = about_of(request, request.GET)
+    if about is None:
+        raise Http404
+    project, channel, language = about["project"], about["channel"], about["language"]
+    form = RecipientForm(request.POST if "to" in request.POST else None, initial=first_address(request, channel))
+    if form.is_valid():
+        if why := form_tokens.spend(request):
+            model_admin.message_user(request, why, messages.WARNING)
+            return HttpResponseRedirect(request.get_full_path())
+        done = gettext_noop("Sent a text to themselves")
+        if number := send(form, project, channel, row=project, done=done, language=language):
+            model_admin.message_user(request, ON_ITS_WAY)
+            return HttpResponseRedirect(followed(number))
+    answer: HttpResponse = model_admin.ask(
+        request,
+        _("Send to me: {channel}, {language}").format(
+            channel=ChannelType(channel).label, language=language_name(language)
+        ),
+        intro=_(
+            "A real message with a code that opens nothing, in the text that is saved. It costs what a message costs"
+            " and counts in the limits of its recipient."
+        ),
+        submit=_("Send"),
+        form=form,
+        back=links_of(about)["all"],
+        acts_once=True,
+    )
+    return answer
 
 
 def followed(message_id: int) -> str:
@@ -165,7 +199,7 @@ def _form(request: HttpRequest, project: Project | None, channel: str) -> forms.
     initial = first_address(request, channel)
     if project is not None:
         return RecipientForm(data, initial=initial)
-    form = ProjectForm(data, initial=initial)
+    form = RecipientAndProjectForm(data, initial=initial)
     field = form.fields["project"]
     assert isinstance(field, forms.ModelChoiceField)
     field.queryset = own_projects(request.user, Right.CHANGE).order_by("name")

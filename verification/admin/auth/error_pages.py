@@ -45,7 +45,7 @@ PAGES = {
 }
 
 
-def show(request: HttpRequest, response: HttpResponseBase) -> None:
+def render(request: HttpRequest, response: HttpResponseBase) -> None:
     """Write the page into ``response``, whose status and headers stay. If the database fails, leave it as it is."""
     if response.status_code not in PAGES or response.streaming:
         return

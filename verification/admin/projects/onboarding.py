@@ -14,7 +14,7 @@ from verification.services.texts.own import VENDOR_WORDED
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChecklistStep:
     """One line of the checklist. ``link`` leads to where it is done; ``press`` is the button's text."""
 
     title: str
@@ -25,39 +25,39 @@ class Step:
 
 
 def checklist(project: Project) -> dict[str, Any]:
-    """Return what the template of the checklist is given."""
+    """Return the context of the checklist's template."""
     steps = steps_of(project)
     return {"first_steps": steps, "first_done": sum(step.is_done for step in steps)}
 
 
-def steps_of(project: Project) -> list[Step]:
+def steps_of(project: Project) -> list[ChecklistStep]:
     """Return the checklist; nothing once a real user was verified."""
     if onboarding.is_over(project):
         return []
     facts = onboarding.facts_of(project)
     return [
-        Step(
+        ChecklistStep(
             _("Issue an API key"),
             _("Your app calls with it. It is shown once."),
             _page("project_issue_key", project.pk),
             _("Issue a key"),
             facts.has_key,
         ),
-        Step(
+        ChecklistStep(
             _("Connect a provider"),
             _("The account at a vendor that codes go out over."),
             reverse("admin:verification_provider_add", query={"project": project.pk}),
             _("Add a provider"),
             facts.has_provider,
         ),
-        Step(
+        ChecklistStep(
             _("Check its credentials"),
             _("Asks the vendor whether it takes them. Nothing is sent."),
             _check_link(project),
             _("Check"),
             facts.is_checked,
         ),
-        Step(
+        ChecklistStep(
             _("Send a test to yourself"),
             _("A simulated message, which reaches nobody. Its page tells what became of it.")
             if project.is_sandbox
@@ -66,21 +66,21 @@ def steps_of(project: Project) -> list[Step]:
             _("Send a test"),
             facts.has_sent_test,
         ),
-        Step(
+        ChecklistStep(
             _("Ask for a code from your app"),
             _("The call in six languages, with your address filled in. The session appears here."),
             _page("project_show_code", project.pk),
             _("See the code"),
             facts.has_session,
         ),
-        Step(
+        ChecklistStep(
             _("Verify the first user"),
             _("Somebody enters the code that they got. Test logins do not count."),
             reverse("admin:verification_session_changelist", query={"project": project.pk}),
             _("See the sessions"),
             False,
         ),
-        Step(
+        ChecklistStep(
             _("Say where alerts go"),
             _("Until you do, the project's members get them by mail."),
             f"{_page('project_change', project.pk)}#alerts-retention",
