@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from corsheaders.middleware import CorsMiddleware
 from corsheaders.signals import check_request_enabled
 from django.conf import settings
 from django.dispatch import receiver
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
 from verification.core.caching import TTLCache
@@ -17,13 +18,17 @@ from verification.models import Project
 
 
 class OriginsMiddleware(CorsMiddleware):
-    """django-cors-headers' own reads all headers of a request. Servers and apps name no origin, so theirs are left."""
+    """django-cors-headers for requests that name an origin, as browsers do.
 
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        if "HTTP_ORIGIN" in request.META or request.method == "OPTIONS":
-            return super().__call__(request)
+    It reads all headers of a request, which servers and apps need not pay for; and to it OPTIONS without an origin is
+    a preflight.
+    """
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        if "HTTP_ORIGIN" in request.META:
+            return cast(HttpResponseBase, super().__call__(request))
         is_for_browsers = re.match(settings.CORS_URLS_REGEX, request.path_info)
-        response = self.get_response(request)
+        response = cast(HttpResponseBase, self.get_response(request))
         if is_for_browsers:
             patch_vary_headers(response, ["origin"])
         return response
