@@ -22,9 +22,10 @@ class Silent(WSGIRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def address():
+def address(django_db_blocker):
     """The address at which the pages are served; they need no database."""
-    from config.wsgi import application
+    with django_db_blocker.unblock():  # the application looks there for the ring of keys, whether it is there or not
+        from config.wsgi import application
 
     with make_server("127.0.0.1", 0, application, Server, Silent) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

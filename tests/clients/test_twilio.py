@@ -17,7 +17,7 @@ PROGRAM = re.compile(r"```\w+\n(?:#|//) (address\.\w+)\n(.*?)```", re.DOTALL)
 
 SETUP = f"""
 import json
-from verification import sids
+from verification.core import sids
 from verification.models import ApiKey
 from verification.services.providers import accounts
 from verification.services.projects import projects, test_logins

@@ -9,18 +9,22 @@ from dataclasses import dataclass
 from tests.fakes.http_server import FakeHttpServer
 from tests.live import LiveService, wait_until
 
-# What createproject and addprovider do, in one process: there are many shops.
+# By the commands, as an upgrade runs it with the release before; in one process, as there are many shops.
 OPEN_SHOP = """
-import json, sys
-from verification.services.providers import accounts as providers
-from verification.services.projects import projects
+import io, json, sys
+from django.core.management import call_command
+
+def run(*arguments):
+    written = io.StringIO()
+    call_command(*arguments, stdout=written)
+    return written.getvalue()
 
 name, url = sys.argv[1:]
-new = projects.create_project(name=name)
-projects.set_project(project=new.project, values={"requests_per_second": "0"})  # the races of a file may be many
-gateway = {"channel": "sms", "provider_type": "http", "name": "Gateway", "values": {"url": url}}
-providers.add_provider(project=new.project, **gateway)
-print(json.dumps({"id": new.project.pk, "api_key": new.api_key, "secret_key": new.secret_key}))
+made = json.loads(run("createproject", name, "--json"))
+project = str(made["project"])
+run("setproject", project, "requests_per_second=0")  # the races of a file may be many
+run("addprovider", project, "--channel", "sms", "--type", "http", "--name", "Gateway", "--set", f"url={url}", "--json")
+print(json.dumps({"id": made["project"], "api_key": made["api_key"], "secret_key": made["secret_key"]}))
 """
 
 _names = itertools.count(1)
