@@ -9,6 +9,7 @@ from django.template.response import TemplateResponse
 from django.test import Client
 from django.utils import timezone
 
+from config import urls as _loads_all_pages  # noqa: F401  # tests ask for the pages when they are collected
 from tests import factories
 from verification.admin.base.fields import ChosenField
 from verification.core.ids import generate_message_id, generate_session_id

@@ -11,7 +11,6 @@ from tests.admin.rows import ADDRESS, a_message
 from verification.admin.apps import discover
 from verification.admin.base import csv_export
 from verification.admin.base.csv_export import harmless
-from verification.admin.traffic import messages as _loads_all_pages  # noqa: F401
 from verification.models import AuditEntry, ListEntry, Message, Platform, Recipient
 
 pytestmark = pytest.mark.django_db

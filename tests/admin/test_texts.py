@@ -280,10 +280,10 @@ def test_the_preview_of_a_call_leads_to_its_recording(panel, voice):
         return panel.as_("owner").post(PREVIEW, about(panel, channel="voice", language="de", text=text))
 
     response = shown("Dein Code & Co: {code}")
-    address = response.context["shown"].recording
+    address = response.context["preview"].recording
     assert f'href="{escape(address)}"' in response.content.decode() and RECORDING in address
     assert panel.as_("owner").get(address).status_code == 200 and voice.words.startswith("Dein Code & Co")
-    assert not shown("no code in it").context["shown"].recording
+    assert not shown("no code in it").context["preview"].recording
 
 
 def test_where_no_voice_speaks_the_language_nothing_is_offered(panel, voice):
