@@ -100,3 +100,15 @@ def test_a_transaction_keeps_its_connection(caplog):
     with transaction.atomic(), bulkhead(1):
         assert connection.connection is not None
     assert "in the middle of a transaction" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_gives_its_connection_back_to_the_pool_too(monkeypatch):
+    monkeypatch.setattr(module, "_threads", 0)
+    connection.close()
+    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 0)  # as one of a pool
+    connection.ensure_connection()
+    with bulkhead(1):
+        assert connection.connection is None
+    with transaction.atomic(), bulkhead(1):
+        assert connection.connection is not None

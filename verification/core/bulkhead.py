@@ -2,7 +2,7 @@
 
 Some requests wait for a server outside: one that checks an account, a vendor of challenges, a customer's. Each holds a
 thread meanwhile. So their number is limited, for each project and in all, and beyond that the caller is told to try
-again. The database connection is given back for that time.
+again. The database connection is given back for that time, in a worker too, where nothing is limited.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 
-from django.db import connections
+from django.db import close_old_connections, connections
 
 from verification.core.errors import ApiError
 
@@ -43,7 +43,7 @@ class BulkheadFull(ApiError):
 
 _waiting: Counter[int | None] = Counter()  # by project; None for waits on behalf of none
 _counting = threading.Lock()
-_threads = 0  # of this web process; 0 elsewhere, such as in a worker, where a bulkhead does nothing
+_threads = 0  # of this web process; 0 elsewhere, such as in a worker, where a bulkhead limits nothing
 _local = threading.local()
 
 
@@ -65,7 +65,11 @@ def bulkhead(project_id: int | None, wait: Wait = Wait.TENANTS_SERVER) -> Iterat
 
     In the middle of a transaction the connection is kept, as no other request can use it.
     """
-    if not _threads or getattr(_local, "is_waiting", False):
+    if not _threads:
+        close_old_connections()  # those of a pool go back there; a transaction keeps its own
+        yield
+        return
+    if getattr(_local, "is_waiting", False):
         yield
         return
     of_project, in_all = limits(wait, _threads)

@@ -1,6 +1,7 @@
 """Delivery: who is asked, in which order, and what each answer leads to."""
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from providers.base import Outcome, Receipt, ReceiptStatus, Result
@@ -9,8 +10,8 @@ from tests import clock, factories
 from tests.api.calls import WRONG
 from tests.fakes import collector
 from verification.core import caching, crypto
-from verification.models import DailySpend, DeliveryAttempt, Message, WebhookEvent
-from verification.services.delivery import dispatch, receipts, sweep
+from verification.models import DailySpend, DeliveryAttempt, Message, MessageStatus, WebhookEvent
+from verification.services.delivery import dispatch, receipts, record, sweep
 from verification.services.projects import kill_switch
 
 pytestmark = pytest.mark.django_db
@@ -714,3 +715,16 @@ def test_a_message_that_was_never_tried_counts_no_more_once_it_expired(api):
     dispatch.deliver(Message.objects.get().pk)
     assert Message.objects.get().is_counted is False
     assert api.create().data["sent_to"] == "sms"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_is_recorded_though_the_connection_broke_meanwhile(api, monkeypatch):
+    monkeypatch.setattr(record, "RECORD_SECONDS", 2.0)
+    message_id = send(api)
+    [claimed] = dispatch.claim_due(limit=1, idle_seconds=0)
+    other = connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [connection.connection.info.backend_pid])
+    other.close()
+    record.close(claimed, MessageStatus.SUCCESS)
+    assert Message.objects.get(pk=message_id).status == MessageStatus.SUCCESS

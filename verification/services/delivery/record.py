@@ -149,6 +149,7 @@ def _record(
         except (OperationalError, InterfaceError):
             if connection.in_atomic_block or time.monotonic() > give_up_at:
                 raise
+            connection.close_if_unusable_or_obsolete()  # or each try would go over the one that broke
             time.sleep(RECORD_PAUSE_SECONDS)
         except IntegrityError:
             if connection.in_atomic_block or attempt.provider is None:
