@@ -188,7 +188,7 @@ def test_it_survives_its_own_murder_and_shows_the_same_keys_again(start):
     assert [pid for pid in children if is_at_work(pid)] == []
     assert again.demo() == killed.demo()
     assert again.demo()["admin_password"] in again.text()
-    assert again.post("/session/create", {"to": "ann@example.com"}, again.demo()["api_key"])[0] == 200
+    assert again.post("/session/create", {"to": "bob@example.com"}, again.demo()["api_key"])[0] == 200
 
     # Ctrl-C reaches the whole group of the terminal; only `up` is in it.
     os.killpg(again.process.pid, signal.SIGINT)
