@@ -26,7 +26,7 @@ TICK_SECONDS = 0.1
 def claim(home: Path, url: str) -> int:
     """Become the one ``up`` of this home, for the life of the process, and return the lock.
 
-    Raises :class:`Misuse` where there is another one, or the home cannot be written.
+    Raises :class:`UserError` where there is another one, or the home cannot be written.
     """
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -76,14 +76,14 @@ class Processes:
         )
 
     def check(self) -> None:
-        """Raise :class:`Misuse` once one has ended."""
+        """Raise :class:`UserError` once one has ended."""
         for name, process in self._started.items():
             if (status := process.poll()) is not None:
                 ending = f"killed by {signal.Signals(-status).name}" if status < 0 else f"exit code {status}"
                 raise UserError(f"The {name} ended ({ending}), so everything was stopped.")
 
     def wait_until(self, is_ready: Callable[[], bool], *, seconds: float) -> None:
-        """Wait until the service is ready. Raises :class:`Misuse` when a process or the time ends before that."""
+        """Wait until the service is ready. Raises :class:`UserError` when a process or the time ends before that."""
         deadline = time.monotonic() + seconds
         while not is_ready():
             self.check()

@@ -24,7 +24,7 @@ def server_command(*, host: str, port: int, workers: int, threads: int, preload:
 
 
 def require_free(host: str, port: int) -> None:
-    """Raise :class:`Misuse` for an address that cannot be listened at: gunicorn would try five times, a line each."""
+    """Raise :class:`UserError` for an address that cannot be listened at. gunicorn tries five times, a line each."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as probe:

@@ -1,7 +1,7 @@
 """Libraries that speak HTTP by themselves, made to speak through our door.
 
 We do not patch the place at which they open sockets. We take a request that a library has made ready, and send it by
-:class:`providers.http.client.HttpDoor`. The library gets the answer as if it had asked by itself. So it gets what the
+:class:`providers.http.client.HttpClient`. The library gets the answer as if it had asked by itself. So it gets what the
 door promises: the guard, the deadline, the bound on an answer, no redirects, no proxies of the environment, no cookies,
 nothing sent twice. And we know what happened, whatever the library makes of it.
 
@@ -50,7 +50,7 @@ class LibraryCall:
         self.is_in_doubt = False  # some request left and got no answer
 
     def ask(self, method: str, url: str, headers: Mapping[str, Any], body: object) -> HttpAnswer:
-        """Send one request of the library. Raises what :meth:`HttpDoor.request` raises."""
+        """Send one request of the library. Raises what :meth:`HttpClient.request` raises."""
         self.answer = self.error = None
         try:
             self.answer = self._ask(method, url, headers, body)

@@ -1,6 +1,6 @@
 """The memories of a process: values that are fresh within a second, servers that are left alone, and waits.
 
-Each memory registers itself when it is made, so :func:`forget_all` clears every one of a process. A memory is a hint:
+Each memory registers itself when it is made, so :func:`clear_all` clears every one of a process. A memory is a hint:
 a process that forgets everything reads it anew, and answers the same.
 
 ``cachetools`` does a part. Its ``TTLCache`` drops a value the moment it is too old, so all threads that need it read it

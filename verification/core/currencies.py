@@ -20,7 +20,7 @@ CURRENCIES = frozenset(_CODES.split())
 
 
 def clean_currency(text: str) -> str:
-    """Return a currency's code. Raises :class:`Misuse`."""
+    """Return a currency's code. Raises :class:`UserError`."""
     code = text.strip().upper()
     if code not in CURRENCIES:
         raise UserError(f"{text!r} is not a currency. Write three letters, such as EUR.")

@@ -39,7 +39,7 @@ def read_address(text: str) -> Address | None:
 
 
 def clean_network(text: str) -> str:
-    """Return a network, or one address, in its canonical writing. Raises :class:`Misuse`."""
+    """Return a network, or one address, in its canonical writing. Raises :class:`UserError`."""
     try:
         network = ipaddress.ip_network(text.strip())
     except ValueError:

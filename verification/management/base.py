@@ -164,7 +164,7 @@ def explain(error: Exception) -> str:
 def read_value(name: str, text: str) -> str:
     """Return the text, or for ``@FILE`` and ``-`` what the file or standard input holds.
 
-    So no secret need stand on a command line. Raises :class:`Misuse`.
+    So no secret need stand on a command line. Raises :class:`UserError`.
     """
     if text.startswith("@@"):
         return text[1:]

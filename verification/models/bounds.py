@@ -25,7 +25,7 @@ MAX_INVITATIONS = 20  # Invitations of a project in a day: they go to addresses 
 
 
 def require_room(project: Project, rows: QuerySet[Any], most: int, refusal: str) -> None:
-    """Raises :class:`Misuse` where there are ``most`` rows already.
+    """Raises :class:`UserError` where there are ``most`` rows already.
 
     The project is locked until the transaction ends, so that two do not both take the last place.
     """

@@ -43,7 +43,7 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?")
 
 
 def clean_country(text: str) -> str:
-    """Return an ISO 3166 region that has phone numbers. Raises :class:`Misuse`."""
+    """Return an ISO 3166 region that has phone numbers. Raises :class:`UserError`."""
     country = text.strip().upper()
     if country not in phonenumbers.SUPPORTED_REGIONS:
         raise UserError(gettext("{text!r} is not a country. Write two letters, such as DE.").format(text=text))
@@ -51,7 +51,7 @@ def clean_country(text: str) -> str:
 
 
 def clean_prefix(text: str) -> str:
-    """Return what phone numbers begin with, as +49. Raises :class:`Misuse`."""
+    """Return what phone numbers begin with, as +49. Raises :class:`UserError`."""
     prefix = f"+{text.strip().removeprefix('+')}"
     if not _NUMBER_PREFIX.fullmatch(prefix):
         raise UserError(gettext("{text!r} does not begin a phone number. Write it as +49.").format(text=text))
@@ -59,7 +59,7 @@ def clean_prefix(text: str) -> str:
 
 
 def clean_language(text: str) -> str:
-    """Return the name of a language, such as en or pt-BR. Raises :class:`Misuse`."""
+    """Return the name of a language, such as en or pt-BR. Raises :class:`UserError`."""
     language = text.strip()
     if not _LANGUAGE.fullmatch(language):
         raise UserError(gettext("{text!r} is not a language. Write it as en, de or pt-BR.").format(text=text))
@@ -67,7 +67,7 @@ def clean_language(text: str) -> str:
 
 
 def clean_origin(text: str) -> str:
-    """Return a browser origin in the writing that browsers send. Raises :class:`Misuse`."""
+    """Return a browser origin in the writing that browsers send. Raises :class:`UserError`."""
     origin = text.strip().lower()
     if not _ORIGIN.fullmatch(origin):
         raise UserError(
@@ -79,7 +79,7 @@ def clean_origin(text: str) -> str:
 
 
 def clean_host_name(text: str) -> str:
-    """Return a bare host name, as it ends an SMS for filling in. Raises :class:`Misuse`."""
+    """Return a bare host name, as it ends an SMS for filling in. Raises :class:`UserError`."""
     host = text.strip().lower()
     if not _HOST_NAME.fullmatch(host):
         raise UserError(
@@ -91,7 +91,7 @@ def clean_host_name(text: str) -> str:
 
 
 def clean_challenge_host(text: str) -> str:
-    """Return a host name that a widget stands on, or the name of an Android package. Raises :class:`Misuse`."""
+    """Return a host name that a widget stands on, or the name of an Android package. Raises :class:`UserError`."""
     host = text.strip().lower()
     if not _CHALLENGE_HOST.fullmatch(host):
         raise UserError(
@@ -103,7 +103,7 @@ def clean_challenge_host(text: str) -> str:
 
 
 def clean_android_hash(text: str) -> str:
-    """Return the hash of an Android app. Raises :class:`Misuse`."""
+    """Return the hash of an Android app. Raises :class:`UserError`."""
     text = text.strip()
     if not _ANDROID_HASH.fullmatch(text):
         raise UserError(gettext("An app's hash has exactly 11 letters, digits, + or /, such as FA+9qCX9VSu."))
@@ -111,7 +111,7 @@ def clean_android_hash(text: str) -> str:
 
 
 def clean_quiet_hours(text: str) -> str:
-    """Return hours of a day as 22:00-07:00. They may lead over midnight. Raises :class:`Misuse`."""
+    """Return hours of a day as 22:00-07:00. They may lead over midnight. Raises :class:`UserError`."""
     found = _QUIET_HOURS.fullmatch(text.strip())
     if found is None or found[1] == found[2]:
         raise UserError(gettext("{text!r} are no hours of a day. Write them as 22:00-07:00.").format(text=text))
@@ -119,7 +119,7 @@ def clean_quiet_hours(text: str) -> str:
 
 
 def clean_time_zone(text: str) -> str:
-    """Return the name of a time zone, such as Europe/Berlin. Raises :class:`Misuse`."""
+    """Return the name of a time zone, such as Europe/Berlin. Raises :class:`UserError`."""
     name = text.strip()
     if name not in zoneinfo.available_timezones():
         raise UserError(gettext("{text!r} is not a time zone. Write it as Europe/Berlin, or UTC.").format(text=text))
@@ -127,7 +127,7 @@ def clean_time_zone(text: str) -> str:
 
 
 def clean_session_event(text: str) -> str:
-    """Return the name of an event of sessions. Raises :class:`Misuse`."""
+    """Return the name of an event of sessions. Raises :class:`UserError`."""
     name = text.strip().lower()
     if name not in SESSION_EVENTS:
         raise UserError(
@@ -150,7 +150,7 @@ class CleanedField(CharField):
 
     @staticmethod
     def clean_text(text: str) -> str:
-        """Return the one writing. Raises :class:`Misuse` for a text that has none."""
+        """Return the one writing. Raises :class:`UserError` for a text that has none."""
         raise NotImplementedError
 
     def clean(self, value: Any, model_instance: models.Model | None) -> Any:

@@ -29,7 +29,7 @@ _ACCENT = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Write a colour as # and six digi
 
 
 def clean_return_address(text: str) -> str:
-    """Return an address to which tokens may go, as it was typed. Raises :class:`Misuse`.
+    """Return an address to which tokens may go, as it was typed. Raises :class:`UserError`.
 
     It is compared character by character, so nothing of it is changed.
     """

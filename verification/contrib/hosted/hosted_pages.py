@@ -35,7 +35,7 @@ def page_of(project: Project) -> HostedPage:
 def save(project: Project, values: Mapping[str, Any], *, by: Any = None) -> HostedPage:
     """Change the page. One that is on has a live API key, and one that is off has none.
 
-    Raises ``ValidationError`` for a value that does not do, and :class:`Misuse` where the project has too many keys.
+    Raises ``ValidationError`` for a value that does not do, and :class:`UserError` where the project has too many keys.
     """
     page = _locked(project)
     for name, value in values.items():
@@ -49,7 +49,7 @@ def save(project: Project, values: Mapping[str, Any], *, by: Any = None) -> Host
 
 @transaction.atomic
 def set_logo(project: Project, data: bytes | None) -> HostedPage:
-    """Take a new logo, or with None take it away. Raises :class:`Misuse` for what is no small PNG."""
+    """Take a new logo, or with None take it away. Raises :class:`UserError` for what is no small PNG."""
     page = _locked(project)
     page.logo = clean_logo(data) if data is not None else None
     page.save()

@@ -24,7 +24,7 @@ _NO_PNG = gettext_lazy("The file is no PNG that browsers can read. Save the logo
 
 
 def clean_logo(data: bytes) -> bytes:
-    """Return the picture as a PNG that holds its pixels and nothing else. Raises :class:`Misuse`."""
+    """Return the picture as a PNG that holds its pixels and nothing else. Raises :class:`UserError`."""
     if len(data) > MAX_BYTES:
         raise UserError(
             _("The logo has more than {number} kB. Save it smaller: 512 pixels square are enough.").format(

@@ -63,7 +63,7 @@ class Command(WatchwordCommand):
             sys.exit(DIFFERS)
 
     def _ask(self, planned: Plan, *, as_json: bool) -> bool:
-        """Show the plan and return whether the operator agrees. Raises :class:`Misuse` where nobody can be asked."""
+        """Show the plan and return whether the operator agrees. Raises :class:`UserError` where nobody can be asked."""
         if as_json or not sys.stdin.isatty():
             raise UserError("Nobody can be asked here. Give --yes to apply it, or --dry-run to see what would change.")
         self.stdout.write("\n".join(map(cell_of, lines_of(planned))))
@@ -96,7 +96,7 @@ class Secrets:
 
 
 def content_of(file: str) -> bytes:
-    """Read the file, or standard input, no further than a file may be long. Raises :class:`Misuse`."""
+    """Read the file, or standard input, no further than a file may be long. Raises :class:`UserError`."""
     try:
         if file == "-":
             return sys.stdin.buffer.read(MAX_BYTES + 1)

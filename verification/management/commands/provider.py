@@ -138,7 +138,7 @@ class Command(WatchwordCommand):
 
 
 def new_hook(row: Provider) -> tuple[dict[str, Any], str]:
-    """Change a provider's webhook address. Raises :class:`Misuse` for a service that calls nobody."""
+    """Change a provider's webhook address. Raises :class:`UserError` for a service that calls nobody."""
     if not is_known(row.type) or not reports_back(registry.adapter_class(row.type)):
         raise UserError(f"A provider of type {row.type} has no webhook address.")
     address = renew_hook(row)
@@ -151,7 +151,7 @@ def prices(
 ) -> tuple[dict[str, Any], str]:
     """Print the list that holds, or put that of a file in its place once the difference was seen and agreed to.
 
-    ``shows`` prints the difference where people read along. Raises :class:`Misuse`; then nothing is changed.
+    ``shows`` prints the difference where people read along. Raises :class:`UserError`; then nothing is changed.
     """
     old, number = price_lists.lines_of(row), row.price_list
     if not files:
@@ -198,7 +198,7 @@ def _written(line: Line) -> str:
 
 
 def find(text: str) -> Provider:
-    """Return the provider of this id. Raises :class:`Misuse`."""
+    """Return the provider of this id. Raises :class:`UserError`."""
     provider_id = whole_number(text)
     found = None if provider_id is None else Provider.objects.filter(pk=provider_id).select_related("project").first()
     if found is None:

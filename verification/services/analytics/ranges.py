@@ -82,7 +82,7 @@ def last_days(now: datetime, days: int) -> Range:
 
 
 def read_day(text: str, *, now: datetime, default: date | None = None) -> date:
-    """Read a day such as 2026-11-22. Raises ``Misuse``."""
+    """Read a day such as 2026-11-22. Raises ``UserError``."""
     if not text and default:
         return default
     try:
@@ -95,7 +95,7 @@ def read_day(text: str, *, now: datetime, default: date | None = None) -> date:
 
 
 def between(first: date, last: date, *, now: datetime) -> Range:
-    """Return the range of whole days (UTC), both included. Raises ``Misuse``, which says what is wrong."""
+    """Return the range of whole days (UTC), both included. Raises ``UserError``, which says what is wrong."""
     today = now.astimezone(UTC).date()
     if first > last:
         raise UserError(

@@ -263,7 +263,7 @@ def _entry(
 
 
 def _time(text: str) -> Any:
-    """Read a time as files write it. Raises :class:`Misuse`."""
+    """Read a time as files write it. Raises :class:`UserError`."""
     try:
         found = parse_datetime(text)
         if found is not None and found.tzinfo is not None:

@@ -25,7 +25,7 @@ PAUSE_SECONDS = 3.0  # before the next call after one that failed, at least
 
 
 def find_bot(provider_id: int | None) -> Provider:
-    """Return the bot with this id, or the only bot there is. Raises :class:`Misuse`."""
+    """Return the bot with this id, or the only bot there is. Raises :class:`UserError`."""
     bots = Provider.objects.filter(type=BOT_TYPE, is_enabled=True)
     found = list(bots.filter(pk=provider_id) if provider_id is not None else bots[:2])
     if len(found) == 1:
@@ -38,7 +38,7 @@ def find_bot(provider_id: int | None) -> Provider:
 
 
 def set_webhook(bot: Provider) -> str:
-    """Have Telegram call us, and return our address without its secret. Raises :class:`Misuse`, ``ProviderError``."""
+    """Have Telegram call us. Return our address without its secret. Raises :class:`UserError`, ``ProviderError``."""
     if not settings.BASE_URL.startswith("https://"):
         raise UserError("Telegram calls https addresses only and BASE_URL is none. Set it, or poll with --poll.")
     adapter, url = _bot(bot), hook_url(bot)

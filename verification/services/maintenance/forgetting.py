@@ -71,7 +71,7 @@ ABOUT = ("language", "verified_channel", "verified_at", "reached_channel", "crea
 def export(*, project: Project, to: str) -> dict[str, Any]:
     """Return what is stored of the recipient, rows under their hash included, but no code, digest or key.
 
-    Raises :class:`Misuse` where nothing is stored.
+    Raises :class:`UserError` where nothing is stored.
     """
     address, recipients = _find(project, to)
     rows: dict[str, Any] = {
@@ -86,7 +86,7 @@ def forget(*, project: Project, to: str) -> dict[str, int]:
     """Erase the recipient. Their live session and token end, and what is under way to them is not sent.
 
     Return the number of rows that went, by kind, and of those ``kept`` without the address until the day is over.
-    Raises :class:`Misuse` where there is nothing to erase.
+    Raises :class:`UserError` where there is nothing to erase.
     """
     sql.take_removal_turn(project.pk)
     address, recipients = _find(project, to)

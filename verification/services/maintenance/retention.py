@@ -82,8 +82,8 @@ RUN = "purge"  # name of its row in Upkeep
 def purge(*, days: int | None = None) -> dict[str, int]:
     """Remove what is older than each project keeps it, or than ``days``. Projects that say so hash it instead.
 
-    Return the number of rows by kind. Raises :class:`Misuse`, and the first failure once all the rest is done. Such a
-    run does not count as finished.
+    Return the number of rows by kind. Raises :class:`UserError`, and the first failure once all the rest is done.
+    Such a run does not count as finished.
     """
     if days is not None and days < MIN_DAYS:
         raise UserError(f"Rows are kept for at least {MIN_DAYS} day{'' if MIN_DAYS == 1 else 's'}.")

@@ -59,7 +59,7 @@ def seal(service: AlertService, secret: str) -> bytes:
 
 
 def require_place(project: Project) -> None:
-    """Raises :class:`Misuse` where the project has as many as it may. Call it in the transaction of the insert."""
+    """Raises :class:`UserError` where the project has as many as it may. Call it in the transaction of the insert."""
     refusal = _("A project has at most {max_alert_services} alert services. Delete one first.").format(
         max_alert_services=MAX_ALERT_SERVICES
     )

@@ -34,7 +34,7 @@ def newest_place() -> str:
 def page_after(project_id: int, after: str) -> Page:
     """Return the project's next events after a place that an earlier page told.
 
-    Raises :class:`Misuse` for a text that is no place.
+    Raises :class:`UserError` for a text that is no place.
 
     An event is listed once no transaction can still write an earlier one. So a reader who goes from page to page misses
     none.

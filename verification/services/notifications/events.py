@@ -161,7 +161,7 @@ def send_again(event: WebhookEvent) -> None:
 def send_test_event(*, project: Project, url: str, event_type: str = EventType.MESSAGE_FINISHED) -> Try:
     """Call ``url`` once with a made-up event, so that an owner sees their receiver work.
 
-    Raises :class:`Misuse` for a project without a webhook secret, and where too many requests wait outside already.
+    Raises :class:`UserError` for a project without a webhook secret, and where too many requests wait outside already.
     """
     if not live_webhook_secrets(project):
         raise UserError("The project has no webhook secret to sign with.")

@@ -33,7 +33,7 @@ def platform() -> Platform:
 
 
 def set_platform(values: Mapping[str, str]) -> Platform:
-    """Set values by the names of :data:`PLATFORM_NAMES`. Raises :class:`Misuse`; then nothing is changed."""
+    """Set values by the names of :data:`PLATFORM_NAMES`. Raises :class:`UserError`; then nothing is changed."""
     row = platform()
     for name, text in values.items():
         if name == ACCOUNT_CURRENCY:
@@ -74,7 +74,7 @@ def lower_budget(own: int | None, ceiling: int) -> int | None:
 
 
 def require_below_ceiling(name: str, limit: int) -> None:
-    """Judge what an owner sets. Raises :class:`Misuse`."""
+    """Judge what an owner sets. Raises :class:`UserError`."""
     if name in CEILINGS:
         ceiling = getattr(platform(), CEILINGS[name])
         if bounded(limit, ceiling) != limit:
@@ -82,7 +82,7 @@ def require_below_ceiling(name: str, limit: int) -> None:
 
 
 def require_budget_below_ceiling(budget: int | None) -> None:
-    """Judge a channel's daily budget, 0 for no limit; an empty one goes by the ceiling. Raises :class:`Misuse`."""
+    """Judge a channel's daily budget, 0 for no limit; an empty one goes by the ceiling. Raises :class:`UserError`."""
     ceiling = platform().max_daily_budget
     if budget is not None and bounded(budget, ceiling) != budget:
         raise UserError(_("The operator allows {ceiling} at the most.").format(ceiling=grouped(ceiling)))

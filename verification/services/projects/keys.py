@@ -50,7 +50,7 @@ class IssuedKey:
 
 @transaction.atomic
 def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
-    """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`Misuse`."""
+    """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`UserError`."""
     if expires_in is not None and expires_in <= 0:
         raise UserError(_("A key must live for at least a second."))
     bounds.require_room(
@@ -83,7 +83,7 @@ def revoke_key(key_id: int) -> bool:
 def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
     """A new key of the same kind; the old one goes on for ``overlap``, or to its own end if that comes first.
 
-    Raises :class:`Misuse` for a key that is over, and where the project has too many.
+    Raises :class:`UserError` for a key that is over, and where the project has too many.
     """
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("project").get(pk=key_id)
     now = timezone.now()

@@ -42,7 +42,7 @@ class Stopped:
 
 
 def stop(name: str, *, reason: str = "") -> None:
-    """Stop what the name stands for, in the writing of :data:`EXAMPLES`. Raises :class:`Misuse`."""
+    """Stop what the name stands for, in the writing of :data:`EXAMPLES`. Raises :class:`UserError`."""
     kind, _unused, which = name.partition(":")
     match kind:
         case "country":
@@ -67,7 +67,7 @@ def stop(name: str, *, reason: str = "") -> None:
 
 
 def resume(name: str) -> None:
-    """Let it flow again. Raises :class:`Misuse`, also for what is not stopped."""
+    """Let it flow again. Raises :class:`UserError`, also for what is not stopped."""
     kind, _unused, which = name.partition(":")
     match kind:
         case "country":

@@ -98,7 +98,7 @@ class _Matcher:
 
 
 def clean_value(kind: str, subject: str, text: str) -> str:
-    """The one writing in which a value is matched. Raises :class:`Misuse`."""
+    """The one writing in which a value is matched. Raises :class:`UserError`."""
     if kind not in ListKind.values:
         raise UserError(
             _("There is no list {kind!r}. Lists: {names}.").format(kind=kind, names=", ".join(ListKind.values))
@@ -124,7 +124,7 @@ def add_entry(
 ) -> ListEntry:
     """Put one entry on a list; without a project, on the platform's. The same entry again is replaced.
 
-    Raises :class:`Misuse`.
+    Raises :class:`UserError`.
     """
     value = clean_value(kind, subject, value)
     if expires_at is not None and expires_at <= timezone.now():
@@ -155,7 +155,7 @@ def add_entry(
 def add_new_entries(project: Project, entries: Sequence[ListEntry]) -> None:
     """Put many clean entries that are not live yet on a project's lists, in a few statements.
 
-    Raises :class:`Misuse`.
+    Raises :class:`UserError`.
     """
     given = {(entry.kind, entry.subject, entry.value) for entry in entries}
     with transaction.atomic():

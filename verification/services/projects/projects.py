@@ -35,7 +35,7 @@ def create_project(*, name: str, owner: User | None = None, is_sandbox: bool = F
     """Make a project with one key of each kind and a webhook secret; ``owner`` becomes its member, who may
     see addresses. No channel yet.
 
-    Raises :class:`Misuse`.
+    Raises :class:`UserError`.
     """
     project = _make(name, is_sandbox=is_sandbox)
     if owner is not None:
@@ -48,7 +48,7 @@ def create_project(*, name: str, owner: User | None = None, is_sandbox: bool = F
 def create_bare_project(name: str) -> Project:
     """Make a project without keys, which a file never brings, but with a webhook secret to sign alerts and callbacks.
 
-    Raises :class:`Misuse`.
+    Raises :class:`UserError`.
     """
     project = _make(name)
     issue_webhook_secret(project=project)
@@ -74,7 +74,7 @@ def equip(project: Project, *, by: User | None) -> NewProject:
 
 
 def set_project(*, project: Project, values: Mapping[str, str]) -> None:
-    """Set a project's settings from text and save them. Raises :class:`Misuse`; then nothing is changed."""
+    """Set a project's settings from text and save them. Raises :class:`UserError`; then nothing is changed."""
     set_settings(project, values)
     if "name" in values:
         require_free_name(project.name, among=Project.objects.all(), but=project)
@@ -82,7 +82,7 @@ def set_project(*, project: Project, values: Mapping[str, str]) -> None:
 
 
 def find_project(id_or_name: str) -> Project:
-    """Return the project with this id or name. Raises :class:`Misuse`."""
+    """Return the project with this id or name. Raises :class:`UserError`."""
     match = models.Q(name=id_or_name)
     if (project_id := whole_number(id_or_name)) is not None:
         match |= models.Q(pk=project_id)
@@ -98,7 +98,7 @@ def find_project(id_or_name: str) -> Project:
 
 
 def require_free_name(name: str, *, among: QuerySet[Project], but: Project | None = None) -> None:
-    """Raises :class:`Misuse` where one of these projects has the name.
+    """Raises :class:`UserError` where one of these projects has the name.
 
     Names are told apart among what one person sees. Over all projects the refusal would tell tenants of each other.
     """

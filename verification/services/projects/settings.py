@@ -39,7 +39,7 @@ _RULES = {  # by the name of the database's constraint
 def set_settings(project: Project, values: Mapping[str, str]) -> None:
     """Set fields by the names of :data:`SETTABLE` from text, as a command line gives it. Lists are comma-separated.
 
-    The row is not saved. Raises :class:`Misuse` with one sentence.
+    The row is not saved. Raises :class:`UserError` with one sentence.
     """
     for name, text in values.items():
         if name not in SETTABLE:
@@ -54,7 +54,7 @@ def set_settings(project: Project, values: Mapping[str, str]) -> None:
 
 
 def require_sound(project: Project, changed: Collection[str]) -> None:
-    """Clean a row that is to be saved. Raises :class:`Misuse` with one sentence."""
+    """Clean a row that is to be saved. Raises :class:`UserError` with one sentence."""
     for name, text in all_faults(project, changed).items():
         raise UserError(text if name == ROW else f"{name}: {text}")
 
@@ -100,7 +100,7 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
 
 
 def judge_kind(project: Project) -> None:
-    """Raises :class:`Misuse` where a project may no longer become a test project, or a live one.
+    """Raises :class:`UserError` where a project may no longer become a test project, or a live one.
 
     Real users must not be cut off, nor known codes count as theirs. So it is decided before there is any traffic.
     """
@@ -130,7 +130,7 @@ def _fits(provider_type: str, *, is_sandbox: bool) -> bool:
 
 
 def judge_called_url(url: str) -> None:
-    """Raises :class:`Misuse` for an address that callbacks, events and alerts may not be posted to."""
+    """Raises :class:`UserError` for an address that callbacks, events and alerts may not be posted to."""
     try:
         judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
     except AddressBlocked as error:
@@ -143,7 +143,7 @@ def seal_challenge_secret(project: Project, text: str) -> bytes | None:
 
 
 def judge_challenge(project: Project) -> None:
-    """Raises :class:`Misuse` for challenges that could judge nobody, or in production would let everybody pass."""
+    """Raises :class:`UserError` for challenges that could judge nobody, or in production would let everybody pass."""
     if project.challenge_mode == ChallengeMode.OFF or project.challenge_provider not in VENDORS:
         return
     label = ChallengeProvider(project.challenge_provider).label
@@ -168,7 +168,7 @@ def challenge_secret_of(project: Project) -> str:
 def read_text(field: Any, text: str) -> Any:
     """Return a text of a command line as the type of a model's field. The field itself cleans it.
 
-    Raises :class:`Misuse`.
+    Raises :class:`UserError`.
     """
     name = field.name
     if field.choices:

@@ -26,7 +26,7 @@ _TEST_CODE = re.compile(code_pattern("0-9A-Z"))
 def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime | None = None) -> TestLogin:
     """Give a recipient a fixed code. An existing row for it is replaced, which ends its sessions under way.
 
-    Raises :class:`Misuse`.
+    Raises :class:`UserError`.
     """
     try:
         address = parse_test_address(to)
@@ -57,7 +57,7 @@ def code_of(login: TestLogin) -> str:
 
 
 def clean_test_code(code: str) -> str:
-    """Return the code in capitals. Raises :class:`Misuse` unless it is made of ASCII letters and digits, and as long
+    """Return the code in capitals. Raises :class:`UserError` unless it is made of ASCII letters and digits, and as long
     as codes are.
     """
     if not code.isascii() or not _TEST_CODE.fullmatch(code.upper()):

@@ -40,7 +40,7 @@ def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
 def rotate_webhook_secret(project: Project) -> str:
     """A new secret beside the present ones, which go on signing for a day, so that no receiver misses a callback.
 
-    Raises :class:`Misuse` where too many sign already.
+    Raises :class:`UserError` where too many sign already.
     """
     now = timezone.now()
     bounds.require_room(

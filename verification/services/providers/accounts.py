@@ -59,7 +59,7 @@ def add_provider(
     """Connect an account: a project's, whose channel is made if it lacks it, or the system's. ``daily_budget`` becomes
     that of the channel, which otherwise keeps its own.
 
-    Raises :class:`Misuse` with one sentence, :class:`providers.errors.SettingsInvalid` by setting.
+    Raises :class:`UserError` with one sentence, :class:`providers.errors.SettingsInvalid` by setting.
     """
     if channel not in ChannelType.values:
         raise UserError(
@@ -110,7 +110,7 @@ def bring_channel(provider: Provider) -> Channel | None:
 
 
 def require_free_name(provider: Provider) -> None:
-    """Raises :class:`Misuse` where another account of the same project, or of the system, and channel has the name.
+    """Raises :class:`UserError` where another account of the same project, or of the system, and channel has the name.
 
     Logs, lists and attempts tell accounts apart by their names.
     """

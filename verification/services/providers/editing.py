@@ -32,7 +32,7 @@ def change_provider(row: Provider, values: Mapping[str, Any], settings: Mapping[
     """Set the name or fields of a provider, and settings of its adapter, and save what differs.
 
     Settings that are not named stay; one that is None is taken away. Return whether anything differed. Raises
-    :class:`Misuse`, ``ValidationError``, :class:`providers.errors.SettingsInvalid` and
+    :class:`UserError`, ``ValidationError``, :class:`providers.errors.SettingsInvalid` and
     :class:`verification.core.crypto.DecryptionFailed`.
     """
     name = Provider._meta.get_field("name")
@@ -56,7 +56,7 @@ def renew_hook(row: Provider) -> str:
 def remove_provider(row: Provider, *, is_trial: bool = False) -> None:
     """Delete a provider with what belongs to it; its messages stay.
 
-    In a trial, which is undone, the row alone goes. Raises :class:`Misuse` for one that carried too many messages.
+    In a trial, which is undone, the row alone goes. Raises :class:`UserError` for one that carried too many messages.
     """
     if why := why_kept(row):
         raise UserError(why)
@@ -110,7 +110,7 @@ def _store(row: Provider, settings: Mapping[str, Any]) -> list[str]:
 def _differ(row: Provider, settings: Mapping[str, Any]) -> bool:
     """Return whether settings may not be the stored ones. Of secrets only their storing tells.
 
-    Raises :class:`Misuse` for a type that is not run here.
+    Raises :class:`UserError` for a type that is not run here.
     """
     if not is_known(row.type):
         raise UserError(

@@ -124,7 +124,7 @@ def entry_of(line: Line) -> tuple[str, str]:
 
 
 def read_entry(key: str, value: str) -> Line:
-    """Read what :func:`entry_of` writes. Raises :class:`Misuse`."""
+    """Read what :func:`entry_of` writes. Raises :class:`UserError`."""
     place, _unused, since = key.partition(f" {SINCE} ")
     parts = value.split()
     if len(parts) != len(NEEDED) - 1:
@@ -154,7 +154,7 @@ def difference(old: Iterable[Line], new: Iterable[Line]) -> Difference:
 def replace(provider: Provider, lines: Iterable[Line], *, number: int) -> None:
     """Put a list in the place of list ``number``, which its author has seen. Workers go by it within a second.
 
-    Raises :class:`Misuse` where somebody else has replaced that one meanwhile.
+    Raises :class:`UserError` where somebody else has replaced that one meanwhile.
     """
     with transaction.atomic():
         if not Provider.objects.filter(pk=provider.pk, price_list=number).update(price_list=number + 1):
@@ -210,7 +210,7 @@ def _lines(columns: list[str], table: list[tuple[int, list[str]]]) -> list[Line]
 
 
 def _line(cells: dict[str, str]) -> Line:
-    """Raises :class:`Misuse`."""
+    """Raises :class:`UserError`."""
     amount = cells["price"]
     if not _AMOUNT.fullmatch(amount):
         raise UserError(

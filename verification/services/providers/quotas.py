@@ -10,7 +10,7 @@ from verification.models import Project, Provider, bounds
 
 
 def require_room(project: Project | None, channel: str, provider_type: str) -> None:
-    """Raises :class:`Misuse` where the project has as many providers of the kind as it may; the system may have any.
+    """Raises :class:`UserError` where the project has as many providers of the kind as it may; the system may have any.
 
     Raises it too for a provider that the project must not have as a test project, or as a live one.
     """
@@ -47,7 +47,7 @@ def why_unfit(project: Project | None, provider_type: str) -> str:
 
 
 def require_connections(provider: Provider) -> None:
-    """Raises :class:`Misuse` where this provider's settings would give the project more connections than it may have.
+    """Raises :class:`UserError` where this provider's settings give the project more connections than it may have.
 
     Providers that are switched off count, as switching one on is judged by nobody. Settings that ask for no more
     connections than the stored ones are taken even above the bound. The project is locked until the transaction ends.

@@ -66,7 +66,7 @@ def price_of(prices: PriceBook, address: str, country: str) -> float | None:
 
 
 def require_prices(channel: Channel) -> None:
-    """Raises :class:`Misuse` where a choice for the money would compare providers whose prices nobody knows."""
+    """Raises :class:`UserError` where a choice for the money would compare providers whose prices nobody knows."""
     if channel.routing != RoutingMode.BEST_PRICE:
         return
     serving = Provider.objects.serving(channel.project_id).filter(channel=channel.type)

@@ -11,7 +11,7 @@ BOT_CHANNEL = ChannelType.MESSENGER_A  # the channel on which users start a bot 
 
 
 def add_sandbox(project: Project) -> None:
-    """Connect the sandbox on every channel. Raises :class:`verification.core.errors.Misuse` for a live project."""
+    """Connect the sandbox on every channel. Raises :class:`verification.core.errors.UserError` for a live project."""
     for channel in ChannelType.values:
         provider_type = "sandbox_bot" if channel == BOT_CHANNEL else "sandbox"
         add_provider(

@@ -147,7 +147,7 @@ def present(project: Project, channel: str, language: str) -> OwnText:
 
 
 def require_room(project: Project) -> None:
-    """Raise :class:`Misuse` where the project has as many texts as it may."""
+    """Raise :class:`UserError` where the project has as many texts as it may."""
     most = bounds.MAX_TEXTS
     bounds.require_room(
         project,
@@ -158,7 +158,7 @@ def require_room(project: Project) -> None:
 
 
 def judge_name(project: Project) -> None:
-    """Raise :class:`Misuse` for a project's name that phones would make a link of, as messages carry it."""
+    """Raise :class:`UserError` for a project's name that phones would make a link of, as messages carry it."""
     if links := _foreign_links(project, _without_look_alikes(project.name)):
         raise UserError(
             _("{link} reads as a link, and not as one to the project's site. {write}").format(

@@ -59,7 +59,7 @@ def voice_of(language: str) -> str:
 
 
 def speak(words: str, language: str) -> bytes:
-    """Return the words as a WAV file. Raises :class:`Misuse` where they cannot be spoken, with what to do."""
+    """Return the words as a WAV file. Raises :class:`UserError` where they cannot be spoken, with what to do."""
     voice = voice_of(language)
     if not voice:
         raise UserError(_("No standard voice of this server speaks {language}.").format(language=language))

@@ -24,7 +24,7 @@ MAX_VARIANTS = 20  # trials that a project runs at once: each is counted every m
 
 @transaction.atomic
 def start(*, project: Project, channel: str, language: str, text: str, share: int, subject: str = "") -> TextVariant:
-    """Begin to send ``text`` to a share of the sessions, in percent. Raises :class:`Misuse`."""
+    """Begin to send ``text`` to a share of the sessions, in percent. Raises :class:`UserError`."""
     most = MAX_VARIANTS
     bounds.require_room(
         project,
@@ -60,7 +60,7 @@ def start(*, project: Project, channel: str, language: str, text: str, share: in
 def end(variant: TextVariant, *, is_taken: bool) -> None:
     """End the trial. If the second text ``is_taken``, it goes out from now on, else the present one.
 
-    Raises :class:`Misuse`, also where somebody else has just ended it.
+    Raises :class:`UserError`, also where somebody else has just ended it.
     """
     bounds.lock(variant.project)
     if not TextVariant.objects.select_for_update().filter(pk=variant.pk).exists():
@@ -105,7 +105,7 @@ def is_tried(project: Project, channel: str, language: str) -> bool:
 
 
 def require_untried(project: Project, channel: str, language: str) -> None:
-    """Raise :class:`Misuse` where a trial runs against this text: if it changed, the trial would compare nothing.
+    """Raise :class:`UserError` where a trial runs against this text: if it changed, the trial would compare nothing.
 
     The project is locked until the transaction ends, so that no trial begins between the look and the change.
     """

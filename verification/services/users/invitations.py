@@ -45,7 +45,7 @@ OVER = gettext_lazy(
 
 @transaction.atomic
 def invite(*, project: Project, email: str, role: str, sees_addresses: bool, by: User) -> Invitation:
-    """Invite an address. An earlier invitation of it ends. Raises :class:`Misuse`."""
+    """Invite an address. An earlier invitation of it ends. Raises :class:`UserError`."""
     require_manager(project, by)
     if sees_addresses:
         require_may_give_addresses(project, by)
@@ -73,7 +73,7 @@ def invite(*, project: Project, email: str, role: str, sees_addresses: bool, by:
 
 
 def withdraw(invitation: Invitation, *, by: User) -> bool:
-    """End an invitation. Return False if it was over. Raises :class:`Misuse`."""
+    """End an invitation. Return False if it was over. Raises :class:`UserError`."""
     require_manager(invitation.project, by)
     open_one = Invitation.objects.filter(pk=invitation.pk, ended_at=None)
     return bool(open_one.update(ended_at=timezone.now(), due_at=None))
@@ -98,7 +98,7 @@ def find(digest: bytes) -> Invitation | None:
 
 @transaction.atomic
 def accept(invitation: Invitation, user: User) -> Membership:
-    """Make the user, whose address the invitation is bound to, a member. Raises :class:`Misuse`."""
+    """Make the user, whose address the invitation is bound to, a member. Raises :class:`UserError`."""
     if user.email.lower() != invitation.email.lower():
         raise UserError(
             _("This invitation is for another address than that of {user}.").format(user=user.get_username())
@@ -118,7 +118,7 @@ def accept(invitation: Invitation, user: User) -> Membership:
 
 @transaction.atomic
 def accept_as_new(invitation: Invitation, *, username: str, password: str) -> User:
-    """Make an account of the invited address, and a member of it. Raises :class:`Misuse`."""
+    """Make an account of the invited address, and a member of it. Raises :class:`UserError`."""
     if User.objects.filter(email__iexact=invitation.email).exists():  # a disabled one is not for members to replace
         raise UserError(
             _("There is an account with this address. Log in with it, or ask the operator to open it again.")
@@ -138,7 +138,7 @@ def accounts_of(email: str) -> list[User]:
 
 
 def _require_inviter_still_may(invitation: Invitation) -> None:
-    """Raises :class:`Misuse` where whoever invited has lost the right meanwhile: their links end with it."""
+    """Raises :class:`UserError` where whoever invited has lost the right meanwhile: their links end with it."""
     inviter = invitation.invited_by
     try:
         if not inviter.is_active:

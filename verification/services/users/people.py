@@ -21,7 +21,7 @@ NOT_YOURS = gettext_lazy("Your role in this project does not manage its people."
 
 @transaction.atomic
 def change_role(member: Membership, *, role: str, sees_addresses: bool, by: User) -> None:
-    """Give a member another role. Raises :class:`Misuse`, also for one's own: nobody raises themselves."""
+    """Give a member another role. Raises :class:`UserError`, also for one's own: nobody raises themselves."""
     member = _locked(member)
     require_manager(member.project, by)
     if member.user_id == by.pk and not by.is_superuser:
@@ -36,7 +36,7 @@ def change_role(member: Membership, *, role: str, sees_addresses: bool, by: User
 
 @transaction.atomic
 def remove(member: Membership, *, by: User) -> None:
-    """Take a member out of the project. Raises :class:`Misuse`."""
+    """Take a member out of the project. Raises :class:`UserError`."""
     member = _locked(member)
     require_manager(member.project, by)
     _require_other_owner(member)
@@ -45,7 +45,7 @@ def remove(member: Membership, *, by: User) -> None:
 
 @transaction.atomic
 def leave(member: Membership, *, successor: Membership | None = None) -> None:
-    """Take a user out of the project by their own wish. Raises :class:`Misuse` for the last owner.
+    """Take a user out of the project by their own wish. Raises :class:`UserError` for the last owner.
 
     An owner may hand the project over: the ``successor``, another member, becomes an owner in the same step.
     """
@@ -66,21 +66,21 @@ def leave(member: Membership, *, successor: Membership | None = None) -> None:
 
 
 def require_manager(project: Project, user: User) -> None:
-    """Raises :class:`Misuse` for whoever may not manage the project's people."""
+    """Raises :class:`UserError` for whoever may not manage the project's people."""
     managing = Membership.objects.filter(project=project, user=user, role__in=roles_with(Right.MANAGE_PEOPLE))
     if not (user.is_superuser or managing.exists()):
         raise UserError(NOT_YOURS)
 
 
 def require_may_give_addresses(project: Project, user: User) -> None:
-    """Raises :class:`Misuse` for whoever does not see whole addresses: nobody gives what they do not have."""
+    """Raises :class:`UserError` for whoever does not see whole addresses: nobody gives what they do not have."""
     seeing = Membership.objects.filter(project=project, user=user, sees_addresses=True)
     if not (user.is_superuser or seeing.exists()):
         raise UserError(_("You do not see whole addresses, so you cannot let others see them."))
 
 
 def _locked(member: Membership) -> Membership:
-    """Return the member as they are once the project is locked. Raises :class:`Misuse` if they are gone."""
+    """Return the member as they are once the project is locked. Raises :class:`UserError` if they are gone."""
     lock(member.project)
     found = Membership.objects.select_related("project", "user").filter(pk=member.pk).first()
     if found is None:

@@ -125,7 +125,7 @@ def check(user: User, code: str) -> str | None:
 
 @transaction.atomic
 def remove_app(user: User) -> None:
-    """Switch the app off. Raises :class:`Misuse` where it is the last factor and one is demanded."""
+    """Switch the app off. Raises :class:`UserError` where it is the last factor and one is demanded."""
     locked_tries(user)
     if not has_app(user):
         raise UserError(_("There is no app to remove."))
@@ -136,7 +136,7 @@ def remove_app(user: User) -> None:
 
 
 def require_another(user: User) -> None:
-    """Raises :class:`Misuse` where the user's last factor would go and the service demands one."""
+    """Raises :class:`UserError` where the user's last factor would go and the service demands one."""
     if settings.IS_SECOND_FACTOR_REQUIRED and len(factors_of(user)) < 2:
         raise UserError(_("This is your only second factor, and this service demands one. Set up another first."))
 

@@ -95,7 +95,7 @@ def options_to_sign(user: User, *, host: str, challenge: bytes) -> str:
 
 @transaction.atomic
 def add(user: User, *, name: str, answer: str, ceremony: Ceremony) -> tuple[SecurityKey, list[str]]:
-    """Add the key that answered. Return it, and recovery codes if it is the first factor. Raises :class:`Misuse`."""
+    """Add the key that answered. Return it, and recovery codes if it is the first factor. Raises :class:`UserError`."""
     second_factor.locked_tries(user)
     if SecurityKey.objects.filter(user=user).count() >= MAX_KEYS:
         raise UserError(
@@ -150,7 +150,7 @@ def check(user: User, *, answer: str, ceremony: Ceremony) -> str | None:
 
 @transaction.atomic
 def remove(user: User, key_id: int) -> str:
-    """Remove a key. Return its name. Raises :class:`Misuse` for the last factor where one is demanded."""
+    """Remove a key. Return its name. Raises :class:`UserError` for the last factor where one is demanded."""
     second_factor.locked_tries(user)
     key = SecurityKey.objects.filter(user=user, pk=key_id).first()
     if key is None:
