@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
 
-from django.db import close_old_connections, connections
+from django.db import connections
 
 from verification.core.errors import ApiError
 
@@ -66,7 +66,9 @@ def bulkhead(project_id: int | None, wait: Wait = Wait.TENANTS_SERVER) -> Iterat
     In the middle of a transaction the connection is kept, as no other request can use it.
     """
     if not _threads:
-        close_old_connections()  # those of a pool go back there; a transaction keeps its own
+        for each in connections.all(initialized_only=True):
+            if not each.in_atomic_block:
+                each.close_if_unusable_or_obsolete()  # those of a pool go back there
         yield
         return
     if getattr(_local, "is_waiting", False):
