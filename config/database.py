@@ -20,7 +20,7 @@ STATEMENT_TIMEOUT = 10_000
 PREPARE_AFTER = 3  # executions of a statement on one connection, after which the server keeps its plan
 WEB_CONNECTIONS = 8  # of a process. A request holds one only while it asks, so its threads may be more.
 WORKER_CONNECTIONS = 16  # of a process. Its threads wait for providers most of the time, and then hold none.
-WAIT_SECONDS = 2.0  # for a connection of the pool; so long a thread is held by a request that finds PostgreSQL away
+WAIT_SECONDS = 0.7  # for a connection of the pool, so that a scrape, too, ends within a second while PostgreSQL is away
 # How long the pool tries for a connection by itself; its pauses double meanwhile. Then whoever asks next has it try at
 # once. By default it is five minutes, so that a server which was away for two was left alone for two more.
 RECONNECT_SECONDS = 2.0
