@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
+from verification.core.urls import split_hosts
+
 HOST = re.compile(r"(\[[^]]+\]|[^:]*)(:\d+)?")
 SENTINELS_PATH = re.compile(r"/[^/]+(/\d*)?")  # the name of what the sentinels watch, and the number of a database
 SWITCH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
@@ -96,10 +98,9 @@ class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no type
 
 def is_sound(url: str, schemes: Iterable[str]) -> bool:
     try:
-        parts = urlsplit(url)
+        parts, hosts = split_hosts(url)
     except ValueError:
         return False
-    hosts = parts.netloc.rpartition("@")[2].split(",")  # libpq takes several
     has_rest_of_password = bool(parts.fragment) or "@" in parts.path + parts.query
     if parts.scheme.endswith("+sentinel") and not (all(hosts) and SENTINELS_PATH.fullmatch(parts.path)):
         return False

@@ -162,7 +162,8 @@ def build(target: Path) -> list[Path]:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "source"
         with tarfile.open(fileobj=io.BytesIO(_bytes("git", "archive", "--format=tar", "HEAD"))) as files:
-            files.extractall(source, filter="data")
+            files.extraction_filter = getattr(tarfile, "data_filter", None)  # Debian 12's Python has none
+            files.extractall(source)
         _wheel(source, target, at)
         make_clients(source, target)
         _npm_package(source / "packages" / "watchword-verify", target)

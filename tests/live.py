@@ -39,12 +39,14 @@ class LiveService:
 
     With ``is_embedded`` false it runs as in production, with the URLs and secrets in the environment: then no process
     ever starts a server again that a test has stopped. A ``DATABASE_URL`` in ``environment`` leads to another database.
-    ``root`` is the folder whose code runs; a test that upgrades sets another one before it starts the next process.
+    ``root`` is the folder whose code runs, by ``interpreter``; a test that upgrades sets others before it starts the
+    next process.
     """
 
     def __init__(self, home: Path, *, web_processes: int = 2, is_embedded: bool = True, **environment: str) -> None:
         self.home = home
         self.root = ROOT
+        self.interpreter = sys.executable
         self.web_processes = web_processes
         self.port = free_port()
         has_own_database = "DATABASE_URL" not in environment
@@ -109,7 +111,7 @@ class LiveService:
 
     def _python(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, *arguments],
+            [self.interpreter, *arguments],
             cwd=self.root,
             env={**self.environment, **environment},
             capture_output=True,
@@ -185,7 +187,7 @@ class LiveService:
     def _spawn(self, name: str, *command: str) -> None:
         with (self.home / f"{name}.out").open("ab") as output:
             self.processes[name] = subprocess.Popen(
-                [sys.executable, *command],
+                [self.interpreter, *command],
                 cwd=self.root,
                 env=self.environment,
                 stdout=output,

@@ -222,5 +222,8 @@ def _read_request(reader: Any, number: int) -> Request | None:
     while (header := reader.readline().decode("latin-1").strip()) != "":
         name, _, value = header.partition(":")
         headers[name.lower()] = value.strip()
-    body = reader.read(int(headers.get("content-length", "0")))
+    length = int(headers.get("content-length", "0"))
+    body = reader.read(length)
+    if len(body) < length:  # the other side died, or gave up, between the head and the body: no server acts on that
+        return None
     return Request(line[0], line[1], headers, body, number)

@@ -11,6 +11,7 @@ import contextlib
 import copy
 import itertools
 import signal
+import sys
 
 import pytest
 
@@ -92,6 +93,12 @@ def old_code(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def old_interpreter(tmp_path_factory, old_code):
+    """The previous release runs on the packages that it was released with."""
+    return versions.interpreter_of(old_code, tmp_path_factory.mktemp("packages") / "venv")
+
+
+@pytest.fixture(scope="module")
 def new_code(tmp_path_factory):
     folder = versions.copy_of_this_version(tmp_path_factory.mktemp("next"))
     statements = [ADD_COLUMN.format(table=table) for table in TABLES] + [ADD_INDEX]
@@ -106,7 +113,7 @@ def new_code(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def nodes(tmp_path_factory, old_code):
+def nodes(tmp_path_factory, old_code, old_interpreter):
     """Two machines that run the previous release."""
     with PostgresServer() as server:
         first = LiveService(
@@ -121,7 +128,7 @@ def nodes(tmp_path_factory, old_code):
         try:
             first.servers.start()
             for node in (first, second):
-                node.root = old_code
+                node.root, node.interpreter = old_code, old_interpreter
             first.manage("migrate")
             for node in (first, second):
                 node.start_web()
@@ -144,13 +151,13 @@ def shop(nodes):
 def test_no_request_fails_and_nothing_is_sent_twice_over_an_upgrade(shop, nodes, new_code):
     first, second = nodes
     migrating = copy.copy(first)
-    migrating.root = new_code
+    migrating.root, migrating.interpreter = new_code, sys.executable
     with Everything(shop, CALLERS) as callers:
         callers.verify(AT_EACH_STEP, seconds=120)
         migrating.manage("migrate")
         callers.verify(AT_EACH_STEP, seconds=120)  # the previous release on the new tables and functions
         for node in (first, second):
-            node.root = new_code
+            node.root, node.interpreter = new_code, sys.executable
             node.kill("worker0", signal.SIGTERM)
             node.start_worker()
             callers.verify(AT_EACH_STEP, seconds=120)

@@ -12,7 +12,8 @@ import json
 import os
 import re
 import subprocess
-import tarfile
+import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,10 +55,19 @@ def has_commit(commit: str) -> bool:
 def unpack(commit: str, folder: Path) -> Path:
     """Write the files of a commit into a new folder, and return it."""
     folder.mkdir()
-    archived = subprocess.run(["git", "archive", "--format=tar", commit], cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    with tarfile.open(fileobj=io.BytesIO(archived.stdout)) as files:
-        files.extractall(folder, filter="data")
+    archived = subprocess.run(["git", "archive", "--format=zip", commit], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    with zipfile.ZipFile(io.BytesIO(archived.stdout)) as files:
+        files.extractall(folder)
     return folder
+
+
+def interpreter_of(code: Path, folder: Path) -> str:
+    """Make a virtual environment with what this code asks for, and return its interpreter."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    interpreter = str(folder / "bin" / "python")
+    install = [interpreter, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    subprocess.run([*install, "-r", code / "requirements" / "production.txt"], check=True, stderr=subprocess.DEVNULL)
+    return interpreter
 
 
 def copy_of_this_version(folder: Path) -> Path:

@@ -14,6 +14,8 @@ from redis.connection import ConnectionPool, parse_url
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
 
+from verification.core.urls import split_hosts
+
 SENTINEL = "+sentinel"  # the end of the scheme
 SENTINEL_PORT = 26379  # where none is named
 SENTINEL_PASSWORD = "sentinel_password"  # noqa: S105  (the name of an option)
@@ -21,10 +23,10 @@ SENTINEL_PASSWORD = "sentinel_password"  # noqa: S105  (the name of an option)
 
 def pool(url: str, **options: Any) -> ConnectionPool:
     """Return a pool of connections. ``options`` are those of redis' connections."""
-    parts = urlsplit(url)
+    parts, hosts = split_hosts(url)
     if not parts.scheme.endswith(SENTINEL):
         return ConnectionPool.from_url(url, **options)
-    user, _, hosts = parts.netloc.rpartition("@")
+    user = parts.netloc.rpartition("@")[0]
     name, _, database = parts.path.strip("/").partition("/")
     scheme = parts.scheme.removesuffix(SENTINEL)
     plain = urlunsplit((scheme, f"{user}@sentinels", f"/{database or 0}", parts.query, ""))
@@ -37,7 +39,7 @@ def pool(url: str, **options: Any) -> ConnectionPool:
     patience = options.get("socket_connect_timeout")
     asked = {"password": password, "socket_timeout": patience, "socket_connect_timeout": patience}
     sentinels = Sentinels(  # type: ignore[no-untyped-call]
-        [_address(host) for host in hosts.split(",")],
+        [_address(host) for host in hosts],
         sentinel_kwargs={**asked, **encrypted, "retry": Retry(NoBackoff(), 0)},
     )
     return SentinelConnectionPool(name, sentinels, **{**options, **own, **encrypted})  # type: ignore[no-untyped-call]
