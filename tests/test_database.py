@@ -1,7 +1,6 @@
-"""The connections to the database: their settings by its URL, a pool of them, and what a pooler drops."""
+"""The connections to the database: their settings by its URL, and what a pooler drops."""
 
 import pytest
-from django.db import connection
 
 from config import database
 from config.environment import env
@@ -46,52 +45,9 @@ def test_a_statement_has_the_time_of_its_process_or_behind_a_pooler_that_of_the_
     assert database.limits(pooler=pooler, statement_timeout=own)["statement_timeout"] == expected
 
 
-def test_a_thread_keeps_its_connection_where_none_are_shared():
+def test_a_thread_keeps_its_connection():
     found = settings(URL, pooler="none")
     assert (found["CONN_MAX_AGE"], found["CONN_HEALTH_CHECKS"]) == (None, True)
-
-
-# --- a pool, as web processes and workers have ------------------------------------------------------------------------
-
-
-@pytest.fixture
-def pooled(django_db_blocker, django_db_setup):
-    """Django's connection as a web process has it, with a pool of its own."""
-    with django_db_blocker.unblock():
-        made = connection.copy()
-        made.alias = "pooled"
-        made.settings_dict["CONN_MAX_AGE"] = 0
-        made.settings_dict["OPTIONS"]["pool"] = {"min_size": 1, "max_size": 3, "timeout": 20}
-        yield made
-        made.close()
-        made.close_pool()
-
-
-def process_of(wrapper):
-    with wrapper.cursor() as cursor:
-        cursor.execute("SELECT pg_backend_pid()")
-        return cursor.fetchone()[0]
-
-
-def test_a_connection_goes_back_to_the_pool_and_comes_again(pooled):
-    pooled.settings_dict["OPTIONS"]["pool"]["max_size"] = 1
-    first = process_of(pooled)
-    pooled.close_if_unusable_or_obsolete()
-    assert pooled.connection is None
-    assert process_of(pooled) == first
-
-
-def test_connections_that_the_server_closed_meanwhile_are_not_given_out(pooled):
-    others = [pooled.copy(alias="pooled") for _ in range(2)]
-    processes = {process_of(each) for each in (pooled, *others)}
-    assert len(processes) == 3
-    for each in (pooled, *others):
-        each.close()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(pid, 10000) FROM unnest(%s) AS pid", [list(processes)])
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE pid = ANY (%s)", [list(processes)])
-        assert cursor.fetchone() == (0,)
-    assert process_of(pooled) not in processes
 
 
 # --- what a pooler before PostgreSQL drops ----------------------------------------------------------------------------

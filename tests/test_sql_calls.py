@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import psycopg
 import pytest
 from django.db import IntegrityError, connection, transaction
 
@@ -117,21 +118,11 @@ def test_a_call_belongs_to_the_transaction_that_it_is_made_in():
         run("DROP FUNCTION note", "DROP TABLE noted")
 
 
-@pytest.fixture
-def shared(monkeypatch):
-    """The thread's connection as one of a pool: it is to go back as soon as it may."""
-    connection.close()
-    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 0)
-
-
-def test_a_connection_is_given_back_but_in_a_transaction(shared):
-    sql.now()
-    sql.give_back()
-    assert connection.connection is None
-    with transaction.atomic():
-        sql.now()
-        sql.give_back()
-        assert connection.connection is not None
+def test_a_connection_that_the_server_has_closed_is_replaced():
+    process = sql.call("pg_backend_pid").pg_backend_pid
+    with psycopg.connect(**connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
+    assert sql.call("pg_backend_pid").pg_backend_pid != process
 
 
 def test_documents_stay_texts_for_the_fields_of_models():

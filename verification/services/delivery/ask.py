@@ -19,10 +19,8 @@ log = logging.getLogger(__name__)
 def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage, *, seconds: float) -> Result:
     """Return the provider's answer, or a result that tells why there is none. Never raises.
 
-    ``seconds`` is the time for names, connection, TLS and all requests together. The database connection goes back to
-    the pool for that time.
+    ``seconds`` is the time for names, connection, TLS and all requests together.
     """
-    sql.give_back()
     try:
         with within(seconds):
             return sender.send(outgoing)
