@@ -1,6 +1,6 @@
 """A message centre on loopback that does as it is told, the bad manners of real ones included.
 
-It reads and writes with our own PDU code, which tests/providers/test_smpp_pdu.py and npm's server keep honest.
+It reads and writes with our own PDU code, which tests/providers/smpp/test_pdu.py and npm's server keep honest.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ import socket
 
 import pytest
 
-from tests.fakes import caddy, nginx
-from tests.fakes.caddy import Caddy
-from tests.fakes.nginx import Nginx
 from tests.live import at_once, wait_until
+from tests.servers import caddy, nginx
+from tests.servers.caddy import Caddy
+from tests.servers.nginx import Nginx
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
