@@ -7,6 +7,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 import pytest
 
 from tests.browser.test_access import AXE, JUDGE
+from tests.conftest import load_application
 from verification.api.reference import views
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("form in the browser")]
@@ -25,8 +26,7 @@ class Silent(WSGIRequestHandler):
 def address(django_db_blocker):
     """The address at which the pages are served; they need no database."""
     with django_db_blocker.unblock():  # the application looks there for the ring of keys, whether it is there or not
-        from config.wsgi import application
-
+        application = load_application()
     with make_server("127.0.0.1", 0, application, Server, Silent) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"

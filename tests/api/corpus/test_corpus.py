@@ -31,6 +31,7 @@ from django.test import RequestFactory
 from django.utils.datastructures import CaseInsensitiveMapping
 
 from tests.api.corpus.scenes import SCENES
+from tests.conftest import load_application
 from verification.core import caching
 
 pytestmark = pytest.mark.django_db
@@ -81,10 +82,8 @@ _SECONDS = re.compile(r'(?<="timeout":)\d+|(?<="retry_after":)\d+')
 @pytest.fixture
 def application(db, monkeypatch):
     """The web server's. It closes connections after a request, and the tests' transaction lives in one."""
-    from config.wsgi import application
-
     monkeypatch.setattr(connection, "close_if_unusable_or_obsolete", lambda: None)
-    return application
+    return load_application()
 
 
 @pytest.fixture(autouse=True)
@@ -209,3 +208,7 @@ def test_every_answer_is_what_was_recorded(application, outbox, settings, long_s
 
 def test_the_corpus_holds_every_scene_and_no_other():
     assert list(_recorded()) == list(SCENES)
+
+
+def test_other_programs_do_not_inherit_what_a_web_process_sets_for_itself(application):
+    assert not {"DATABASE_CONNECTIONS", "DATABASE_STATEMENT_TIMEOUT"} & set(os.environ)
