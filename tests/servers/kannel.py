@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from urllib.request import urlopen
 
+from tests.live import free_port
+
 FAKESMSC = Path("/usr/lib/kannel/test/fakesmsc")
 USERNAME, PASSWORD, STATUS_PASSWORD = "tester", "foobar", "statuspw"
-START_SECONDS = 20
+START_SECONDS = 60  # on a busy machine
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"  # the boxes lie where only root's PATH looks
 
 # The names are Kannel's; an unknown one ends its start.
@@ -66,7 +68,7 @@ class Kannel:
 
     def __init__(self, folder: Path, *, service: str = 'text = "no service"', texts: Sequence[str] = ()) -> None:
         self.folder, self.service, self.texts = folder, service, texts
-        self.ports = dict(zip(("admin", "box", "smsc", "sendsms"), _free_ports(4), strict=True))
+        self.ports = {name: free_port() for name in ("admin", "box", "smsc", "sendsms")}
         self._processes: list[subprocess.Popen[bytes]] = []
 
     def __enter__(self) -> Kannel:
@@ -131,15 +133,6 @@ class Kannel:
 
 def _box(name: str) -> str:
     return shutil.which(name, path=_PATH) or ""
-
-
-def _free_ports(count: int) -> list[int]:
-    """Free at this moment; held together, so that they differ."""
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [listener.getsockname()[1] for listener in held]
-    for listener in held:
-        listener.close()
-    return ports
 
 
 def _listens(port: int) -> bool:

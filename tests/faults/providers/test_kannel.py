@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +13,7 @@ from providers.http.client import HttpClient
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.messages import make_message
 from tests.fakes.store import FakeStore
+from tests.live import wait_until
 from tests.servers.kannel import PASSWORD, STATUS_PASSWORD, USERNAME, Kannel, is_installed
 
 pytestmark = [
@@ -24,7 +24,6 @@ pytestmark = [
 ]
 
 LOOPBACK = ("127.0.0.0/8",)
-REPORT_SECONDS = 20
 
 
 @pytest.fixture(scope="module")
@@ -59,17 +58,9 @@ def build(kannel):
     return make
 
 
-def wait_for(look, what):
-    ends_at = time.monotonic() + REPORT_SECONDS
-    while not (found := look()):
-        assert time.monotonic() < ends_at, f"not within {REPORT_SECONDS} seconds: {what}"
-        time.sleep(0.05)
-    return found
-
-
 def reports_of(hooks, count):
     """The requests as the web server would hand them on."""
-    wait_for(lambda: len(hooks.requests) >= count, f"{count} reports")
+    wait_until(lambda: len(hooks.requests) >= count, f"{count} reports")
     parts = [(request, urlsplit(request.target)) for request in hooks.requests]
     return [
         HookRequest(request.method, hooks.url + part.path, part.query, request.headers, request.body)
@@ -104,7 +95,7 @@ def test_a_message_is_sent_then_delivered(build, hooks):
 )
 def test_a_text_arrives_as_it_was_written(build, kannel, text, arrived):
     build().send(make_message(text=text))
-    wait_for(lambda: arrived in kannel.received(), "the text at the SMSC")
+    wait_until(lambda: arrived in kannel.received(), "the text at the SMSC")
 
 
 def test_a_path_with_a_percent_sign_comes_back_as_it_was(build, hooks):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,7 +11,7 @@ from standardwebhooks import Webhook
 from tests.conftest import ROOT
 from tests.fakes.http_server import FakeHttpServer
 from tests.faults.shop import Shop, recipient
-from tests.live import wait_until as wait_for_long
+from tests.live import wait_until
 from tests.servers.kannel import PASSWORD, USERNAME, Kannel, is_installed
 
 pytestmark = [
@@ -21,8 +20,6 @@ pytestmark = [
     pytest.mark.xdist_group("live"),
     pytest.mark.skipif(not is_installed(), reason="Debian's packages kannel and kannel-extras are not installed."),
 ]
-
-wait_until = partial(wait_for_long, seconds=20)
 
 # What the provider's page shows to its owner.
 HOOK_URL = """

@@ -18,7 +18,7 @@ from providers.http.client import HttpAnswer, HttpClient, Timeouts, classify_sta
 from tests.fakes import http_server as fake
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer
-from tests.live import at_once
+from tests.live import at_once, free_port
 
 LOOPBACK = ("127.0.0.0/8",)
 SHORT = Timeouts(connect=0.5, total=0.5)
@@ -271,10 +271,8 @@ def test_a_server_that_does_not_read_leaves_the_outcome_unknown(door):
 
 
 def test_a_refused_connection_is_safe_to_try_again(door):
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
     with pytest.raises(NotConnected) as caught:
-        door.request("POST", f"http://127.0.0.1:{port}", json={})
+        door.request("POST", f"http://127.0.0.1:{free_port()}", json={})
     assert caught.value.outcome is Outcome.TEMPORARY
 
 
