@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
 MEGABYTE = 1024 * 1024
 PROBLEM = "application/problem+json"
-SECONDS = 20  # for an answer; who gets none fails
+SECONDS = 60  # for an answer; who gets none fails
 HUNG_UP = (ConnectionError, http.client.HTTPException)
 
 
