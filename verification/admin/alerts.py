@@ -20,7 +20,7 @@ from verification.admin.base.columns import ErrorColumn
 from verification.admin.base.display import format_time, page_address
 from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
 from verification.models.oversight import OUTAGE
 from verification.services.analytics import cost_budgets, impact

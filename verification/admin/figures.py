@@ -33,7 +33,7 @@ from verification.admin.base.statistics import (
     tiles,
 )
 from verification.admin.traffic.decisions import title_of_rule
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import Project, Provider
 from verification.services.analytics import costs, report
 from verification.services.analytics.costs import Cost

@@ -18,8 +18,8 @@ from verification.api import (
     probes,
     scrape,
 )
-from verification.core import metrics, request_ids, tracing
-from verification.core.request_log import METHODS
+from verification.core import ids, metrics, tracing
+from verification.core.logs import METHODS
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -51,9 +51,9 @@ class RequestIdMiddleware:
 
 def request_id(request: HttpRequest) -> str:
     given: str = request.META.get("HTTP_X_REQUEST_ID", "")
-    if request_ids.WELL_FORMED.fullmatch(given):
+    if ids.REQUEST_ID.fullmatch(given):
         return given
-    return tracing.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or request_ids.draw()
+    return tracing.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or ids.generate_request_id()
 
 
 class TracingMiddleware:

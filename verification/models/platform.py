@@ -9,7 +9,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.currencies import CODE_LENGTH, USUAL_ACCOUNT
+from verification.core.formats import CURRENCY_LENGTH, USUAL_ACCOUNT
 from verification.models.channels import ChannelType
 from verification.models.prices import CurrencyField
 
@@ -47,7 +47,7 @@ class Platform(models.Model):
 
     account_currency = CurrencyField(
         _("account currency"),
-        max_length=CODE_LENGTH,
+        max_length=CURRENCY_LENGTH,
         default=USUAL_ACCOUNT,
         help_text=_("The currency that costs are summed in, such as EUR. Prices in others need an exchange rate."),
     )

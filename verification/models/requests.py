@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db import models
 
-from verification.core import request_ids
+from verification.core import ids
 
 
 def request_field() -> Any:
@@ -17,7 +17,7 @@ def request_field() -> Any:
 
 def caller_request_field() -> Any:
     return models.CharField(
-        max_length=request_ids.MAX_LENGTH,
+        max_length=ids.REQUEST_ID_MAX_LENGTH,
         default="",
         db_default="",
         help_text="The id of the request, if its caller chose it.",
@@ -35,4 +35,4 @@ class Requested(models.Model):
 
     @property
     def request_id(self) -> str:
-        return request_ids.written(self.request, self.caller_request)
+        return ids.format_request_id(self.request, self.caller_request)

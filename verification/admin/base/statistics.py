@@ -17,8 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from verification.admin.base.charts import Chart, ChartMark, Number, Series, draw
 from verification.admin.base.display import format_exact_time, time_ago
-from verification.core.dates import DAY, DAY_OF_YEAR_AND_TIME, written_date
-from verification.core.numbers import grouped
+from verification.core.formats import DAY, DAY_OF_YEAR_AND_TIME, grouped, written_date
 from verification.models import ChannelType
 from verification.services.analytics import impact, report
 from verification.services.analytics.costs import SHOWN_PLACES

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from verification.admin.base.display import time_ago
 from verification.admin.dashboard.problems import Problem
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import ChannelType
 from verification.services.analytics.delivery_state import ChannelState, DeliveryState
 

@@ -21,7 +21,7 @@ from verification.admin.base.statistics import Tile, funnel, largest_loss, over_
 from verification.admin.dashboard.headline import headline
 from verification.admin.dashboard.problems import budgets_of, problems_of, warnings_of
 from verification.admin.traffic.decisions import title_of_rule
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import (
     ApiKey,
     ChannelType,

@@ -11,9 +11,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from verification.admin.base.display import time_ago
-from verification.core.client_address import unread_from
-from verification.core.dates import DAY_AND_TIME, written_date
-from verification.core.numbers import grouped
+from verification.core.formats import DAY_AND_TIME, grouped, written_date
+from verification.core.networks import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
 from verification.services.analytics import collapses, cost_budgets
 from verification.services.analytics.collapses import Collapse

@@ -17,8 +17,8 @@ from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
-from verification.core.numbers import grouped
-from verification.core.whole_numbers import whole_number
+from verification.core.formats import grouped
+from verification.core.ids import whole_number
 from verification.models import Provider
 from verification.services.providers import price_lists
 from verification.services.providers.price_lists import Line, ListRefused

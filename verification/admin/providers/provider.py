@@ -35,7 +35,7 @@ from verification.admin.providers.senders import CHANNELS as WITH_SENDERS
 from verification.admin.providers.senders import SenderRuleInline
 from verification.admin.traffic.send_test import send_over_provider
 from verification.core.crypto import DecryptionFailed
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import ChannelType, Project, Provider, Right
 from verification.services.delivery.polling import BOT_TYPE
 from verification.services.providers import editing

@@ -19,8 +19,7 @@ from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.statistics import list_link, money_cell, over_time, percent, seconds
 from verification.admin.providers.balance import balance_context
 from verification.admin.providers.breaker import state_label
-from verification.core.dates import DAY, DAY_AND_TIME, written_date
-from verification.core.numbers import grouped
+from verification.core.formats import DAY, DAY_AND_TIME, grouped, written_date
 from verification.models import Provider
 from verification.services.analytics import costs, impact, scorecards, trends
 from verification.services.analytics.costs import Cost

@@ -22,9 +22,8 @@ from verification.admin.base import display
 from verification.admin.base.permissions import ProjectFilter, ScopedInline, sees_addresses
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.core.addresses import mask
-from verification.core.dates import written_date
 from verification.core.errors import UserError
-from verification.core.numbers import grouped
+from verification.core.formats import grouped, written_date
 from verification.models import AuditEntry, Recipient, Right, Subscription
 from verification.services.maintenance import forgetting
 from verification.services.protection import limits_used

@@ -9,7 +9,7 @@ from verification.api.reference.schema import ACCEPT_LANGUAGE, IDEMPOTENCY_KEY, 
 from verification.api.reference.tags import MANUAL, SESSION, VERIFY
 from verification.api.serializers import manual, session
 from verification.core.codes import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
-from verification.core.whole_numbers import MAX_ID
+from verification.core.ids import MAX_ID
 
 _CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
 _ENDED = ("session_not_found", "session_verified", "session_expired")

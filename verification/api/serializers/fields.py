@@ -14,11 +14,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from verification.core import timestamps
+from verification.core import formats
 from verification.core.addresses import AddressInvalid, parse_address
 from verification.core.codes import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, code_pattern
 from verification.core.errors import UserError
-from verification.core.whole_numbers import MAX_ID
+from verification.core.ids import MAX_ID
 from verification.models import ChannelType
 from verification.services.projects.settings import judge_called_url
 
@@ -193,7 +193,7 @@ class MomentField(serializers.DateTimeField):
     """A moment of an answer: ISO 8601 in UTC, to the millisecond."""
 
     def to_representation(self, value: datetime) -> str:
-        return timestamps.iso(value)
+        return formats.iso_time(value)
 
 
 def challenge_token_field() -> StrictCharField:

@@ -15,7 +15,7 @@ from verification.api.serializers.fields import (
     RecipientField,
 )
 from verification.core.codes import LENGTHS_IN_WORDS
-from verification.core.whole_numbers import MAX_ID
+from verification.core.ids import MAX_ID
 
 MESSAGE_STATUSES = [
     ("queued", "accepted by us, not taken up yet"),

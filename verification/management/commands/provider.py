@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from providers import registry
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.management.base import WatchwordCommand, aligned
 from verification.management.commands.addprovider import read_settings
 from verification.management.commands.apply import content_of

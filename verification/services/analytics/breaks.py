@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 
 AT = "%Y-%m-%dT%H:%M"  # of the break, in UTC
 

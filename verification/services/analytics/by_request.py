@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from verification.core import request_ids
+from verification.core import ids
 from verification.core.lifetimes import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
 from verification.models import Message, Session, VerifyToken, WrongCode
 
@@ -22,8 +22,8 @@ def made_by(request_id: str, projects: list[int], *, most: int) -> tuple[list[Se
     the id of the request that redeemed a token, so that one is found by its time alone.
     """
     sessions, messages = _of_callers_id(request_id, projects, most)
-    if at := request_ids.time_of(request_id):
-        near = (at - request_ids.SLACK, at + request_ids.SLACK)
+    if at := ids.time_of_request_id(request_id):
+        near = (at - ids.REQUEST_ID_SLACK, at + ids.REQUEST_ID_SLACK)
         which = {"request": request_id, "created_at__range": near, "project__in": projects}
         sessions |= _ids(Session, "pk", most, **which) | _ids(WrongCode, "session", most, **which)
         messages |= _ids(Message, "pk", most, **which)

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from verification.core.numbers import grouped
-from verification.core.whole_numbers import whole_number
+from verification.core.formats import grouped
+from verification.core.ids import whole_number
 from verification.models import BreakerOpening, HourlyFigures
 from verification.models.oversight import COLLAPSE, OUTAGE
 from verification.services.analytics.breaks import read_key

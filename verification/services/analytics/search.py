@@ -15,10 +15,9 @@ from datetime import timedelta
 import phonenumbers
 from django.utils import timezone
 
-from verification.core import request_ids
+from verification.core import ids
 from verification.core.addresses import AddressInvalid, country_of, mask, parse_test_address
-from verification.core.ids import is_session_id
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import is_session_id, whole_number
 from verification.models import (
     Channel,
     Decision,
@@ -174,7 +173,7 @@ def _add_vendors(term: str, projects: list[int], found: Found) -> None:
 
 
 def _add_requested(term: str, projects: list[int], found: Found) -> None:
-    if request_ids.WELL_FORMED.fullmatch(term):
+    if ids.REQUEST_ID.fullmatch(term):
         sessions, messages = made_by(term, projects, most=MOST + 1)
         found.is_cut = len(sessions) > MOST
         found.sessions = sessions[:MOST]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt
 from verification.models import AlertService
 from verification.models.changes import change_row, save_changes
@@ -55,6 +55,6 @@ def _bring(bringing: ApplyContext, found: AlertService | None, values: Mapping[s
 def read(row: AlertService) -> str:
     """Return the stored address or token; empty where no key opens it, so that any other differs from it."""
     try:
-        return decrypt(bytes(row.secret), binding=aad.alert_service(row.uuid))
+        return decrypt(bytes(row.secret), binding=crypto.alert_service_binding(row.uuid))
     except DecryptionFailed:
         return ""

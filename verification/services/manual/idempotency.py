@@ -18,7 +18,7 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, body_digests, decrypt, encrypt
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.models import IdempotentRequest
@@ -58,7 +58,7 @@ def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: C
 def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]) -> Answer | ApiError:
     """Return a refusal by ``execute`` instead of raising it: raising would roll back what the traffic guard wrote."""
     stored = _claim(caller, key, digests[0])
-    binding = aad.idempotent_answer(caller.project.id, key)
+    binding = crypto.idempotent_answer_binding(caller.project.id, key)
     if stored.answer_encrypted is None:  # ours: a row that others can see has its answer
         own = IdempotentRequest.objects.filter(pk=stored.pk)
         try:

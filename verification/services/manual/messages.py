@@ -8,7 +8,7 @@ from typing import Any
 from django.db import IntegrityError
 
 from verification import sql
-from verification.core import aad, codes, ids, pseudonyms
+from verification.core import codes, crypto, ids
 from verification.core.addresses import Address
 from verification.core.crypto import encrypt
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
@@ -74,10 +74,10 @@ def send_message(
         message=message_id,
         project=project.id,
         address=address.text,
-        forgotten=pseudonyms.forgotten(project.id, address.text),
+        forgotten=crypto.forgotten_address(project.id, address.text),
         channel=channel.type,
         messengers=sql.json(_messenger(channel, provider_id)),
-        code_encrypted=encrypt(code, binding=aad.message_code(message_id)),
+        code_encrypted=encrypt(code, binding=crypto.message_code_binding(message_id)),
         callback_url=callback_url,
         lives_seconds=MANUAL_SECONDS,
         is_test=recipient.is_test,

@@ -16,7 +16,7 @@ from providers.base import OutgoingMessage
 from providers.errors import ProviderError, SettingsInvalid, sentence
 from providers.http.client import HttpAnswer, Timeouts, classify_status
 from verification import sql
-from verification.core import aad
+from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, bulkhead
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
@@ -55,7 +55,7 @@ def judge(kind: str, secret: str, chat: str) -> dict[str, str]:
 
 
 def seal(service: AlertService, secret: str) -> bytes:
-    return encrypt(secret, binding=aad.alert_service(service.uuid))
+    return encrypt(secret, binding=crypto.alert_service_binding(service.uuid))
 
 
 def require_place(project: Project) -> None:
@@ -87,7 +87,7 @@ def tell_all(project: Project, already: list[int], *, title: str, text: str) -> 
 
 def _try(service: AlertService, title: str, text: str) -> str:
     try:
-        secret = decrypt(bytes(service.secret), binding=aad.alert_service(service.uuid))
+        secret = decrypt(bytes(service.secret), binding=crypto.alert_service_binding(service.uuid))
     except DecryptionFailed:
         return _("its address cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
     whole = f"{title}\n\n{text}"[:TEXT_MAX_LENGTH]

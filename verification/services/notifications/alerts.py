@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from verification import sql
-from verification.core import timestamps
+from verification.core import formats
 from verification.models import Alert, Project
 from verification.services.notifications import alert_services, events, quiet_hours, retries
 
@@ -110,7 +110,7 @@ def _mail(alert: Alert) -> list[str]:
     if alert.mailed_at or not addresses:
         return []
     page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
-    at = timestamps.iso(alert.created_at, "seconds")
+    at = formats.iso_time(alert.created_at, "seconds")
     message = EmailMessage(
         subject=f"[{alert.project.name}] {alert.title}",
         body=f"{alert.detail}\n\nProject: {alert.project.name}\nAt: {at}\n{page}\n",
@@ -149,7 +149,7 @@ def _post(alert: Alert) -> list[str]:
         "kind": alert.kind,
         "title": alert.title,
         "detail": alert.detail,
-        "created_at": timestamps.iso(alert.created_at, "seconds"),
+        "created_at": formats.iso_time(alert.created_at, "seconds"),
     }
     tried = events.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
     if not tried.is_delivered:

@@ -18,10 +18,10 @@ from providers.challenges.vendors import VENDORS, is_dummy_secret
 from providers.errors import AddressBlocked
 from providers.http.ssrf import judge_url
 from providers.registry import BOOLEANS, UnknownAdapter, adapter_class
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
@@ -139,7 +139,7 @@ def judge_called_url(url: str) -> None:
 
 def seal_challenge_secret(project: Project, text: str) -> bytes | None:
     """The secret of the challenge provider as it is stored; None for an empty one."""
-    return encrypt(text, binding=aad.challenge_secret(project.public_id)) if text else None
+    return encrypt(text, binding=crypto.challenge_secret_binding(project.public_id)) if text else None
 
 
 def judge_challenge(project: Project) -> None:
@@ -162,7 +162,7 @@ def judge_challenge(project: Project) -> None:
 def challenge_secret_of(project: Project) -> str:
     """The stored secret, empty where there is none. Raises :class:`verification.core.crypto.DecryptionFailed`."""
     sealed = project.challenge_secret
-    return decrypt(bytes(sealed), binding=aad.challenge_secret(project.public_id)) if sealed else ""
+    return decrypt(bytes(sealed), binding=crypto.challenge_secret_binding(project.public_id)) if sealed else ""
 
 
 def read_text(field: Any, text: str) -> Any:

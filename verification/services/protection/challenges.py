@@ -14,7 +14,7 @@ from django.conf import settings
 from providers.challenges import altcha
 from providers.challenges.base import Judgement, Site, Verdict
 from providers.challenges.vendors import VENDORS, is_dummy_secret
-from verification.core import aad
+from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, Wait, bulkhead
 from verification.core.caching import CircuitBreaker, Cooldown, TTLCache
 from verification.core.crypto import DecryptionFailed, decrypt, puzzle_keys, stored_digest
@@ -144,7 +144,7 @@ def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) 
     if challenge.sealed_secret is None:
         return Judgement(Verdict.MISCONFIGURED, "there is no secret")
     try:
-        secret = decrypt(challenge.sealed_secret, binding=aad.challenge_secret(project.public_id))
+        secret = decrypt(challenge.sealed_secret, binding=crypto.challenge_secret_binding(project.public_id))
     except DecryptionFailed:
         return Judgement(Verdict.MISCONFIGURED, "its secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
     if not settings.IS_EMBEDDED and is_dummy_secret(challenge.provider, secret):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from verification.core import pseudonyms
+from verification.core import crypto
 from verification.core.addresses import Address
 from verification.core.codes import WRONG_CODES_THAT_LOCK
 from verification.core.lifetimes import SESSION_SECONDS
@@ -69,7 +69,7 @@ class RecipientPolicy(NamedTuple):
         project, address = self.project, self.address
         terms = project.terms_for(address.kind, is_unlimited=self.is_unlimited, is_simulated=self.sandbox.is_simulated)
         if project.platform_sms_a_day and address.is_phone:
-            return policy_document.with_erased(terms, pseudonyms.erased(address.text))
+            return policy_document.with_erased(terms, crypto.erased_address(address.text))
         return terms
 
 

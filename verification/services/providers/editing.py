@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 
 from providers import registry
 from providers.base import SettingKind
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import encrypt
 from verification.core.errors import UserError
+from verification.core.formats import grouped
 from verification.core.ids import generate_hook_secret
-from verification.core.numbers import grouped
 from verification.models import DeliveryAttempt, Message, Provider
 from verification.models.changes import change_row, fields_of, save_changes
 from verification.services.providers import quotas
@@ -48,7 +48,7 @@ def change_provider(row: Provider, values: Mapping[str, Any], settings: Mapping[
 
 def renew_hook(row: Provider) -> str:
     """Give a provider another webhook address, and return it. Calls to the former one are refused from now on."""
-    row.hook_secret = encrypt(generate_hook_secret(), binding=aad.provider_hook(row.uuid))
+    row.hook_secret = encrypt(generate_hook_secret(), binding=crypto.provider_hook_binding(row.uuid))
     row.save(update_fields=["hook_secret"])
     return hook_url(row)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verification import sql
-from verification.core import ids, request_ids
+from verification.core import ids
 from verification.core.addresses import AddressKind, kind_of
 from verification.core.codes import MAX_GUESS_CHARACTERS
 from verification.core.crypto import code_digests, guess_digest, stored_digest
@@ -85,7 +85,7 @@ def _terms(project: ProjectConfig, session_id: str) -> Any:
 
 def redeem_verify_token(*, project: ProjectConfig, token: str, request_id: str = "") -> VerifiedAddress:
     """Use up a token. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
-    request, caller_request = request_ids.in_columns(request_id)
+    request, caller_request = ids.request_id_columns(request_id)
     row = sql.call(
         "redeem_token", project=project.id, digest=_digest(token), request=request, caller_request=caller_request
     )

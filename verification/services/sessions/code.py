@@ -6,7 +6,7 @@ import string
 from dataclasses import dataclass
 
 from providers import sandbox
-from verification.core import aad, codes, ids
+from verification.core import codes, crypto, ids
 from verification.core.crypto import code_digest, decrypt, encrypt
 from verification.services.protection.recipient import RecipientPolicy
 
@@ -34,7 +34,7 @@ def new_session_code(recipient: RecipientPolicy) -> DrawnCode:
     session_id = ids.generate_session_id()
     project, login = recipient.project, recipient.test_login
     if login is not None:
-        fixed = decrypt(login.sealed_code, binding=aad.test_login(project.public_id, recipient.address.text))
+        fixed = decrypt(login.sealed_code, binding=crypto.test_login_binding(project.public_id, recipient.address.text))
         settings = CodeSettings(
             len(fixed),
             any(c in string.digits for c in fixed),
@@ -66,7 +66,7 @@ def _seal(code: str, session_id: str, settings: CodeSettings, *, test_login: str
     return DrawnCode(
         session_id=session_id,
         digest=code_digest(code, session_id=session_id),
-        encrypted=encrypt(code, binding=aad.session_code(session_id)),
+        encrypted=encrypt(code, binding=crypto.session_code_binding(session_id)),
         settings=settings,
         test_login=test_login,
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from verification import sql
-from verification.core import ids, pseudonyms
+from verification.core import crypto, ids
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
 from verification.services.notifications.undelivered import NotedRefusals
@@ -140,7 +140,7 @@ def _open_or_find(
         "open_session",
         project=project.id,
         address=address.text,
-        forgotten=pseudonyms.forgotten(project.id, address.text),
+        forgotten=crypto.forgotten_address(project.id, address.text),
         session=new.session_id,
         code_digest=new.digest,
         code_encrypted=new.encrypted,

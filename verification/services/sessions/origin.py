@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from verification.core import request_ids
+from verification.core import ids
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 
@@ -23,4 +23,4 @@ OUR_OWN = Origin(None, "", "")  # a send that no request asked for
 def origin_of(project: ProjectConfig, request_id: str, client_address: str | None) -> Origin:
     """Return the origin. A ``client_address`` of None is the customer's own server, whose network tells nothing."""
     subnet = "" if client_address is None else limits.subnet_of(project, client_address)
-    return Origin(*request_ids.in_columns(request_id), subnet)
+    return Origin(*ids.request_id_columns(request_id), subnet)

@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_otp.oath import TOTP
 
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import decrypt, encrypt, stored_digest
 from verification.core.errors import UserError
 from verification.models import FactorTries, RecoveryCode, SecondFactor, SecurityKey
@@ -78,8 +78,10 @@ def begin(user: User, shown: int = 0) -> tuple[int, str]:
     if factor is None:
         begun.delete()
         text = base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
-        factor = SecondFactor.objects.create(user=user, secret=encrypt(text, binding=aad.second_factor(user.pk)))
-    return factor.pk, decrypt(bytes(factor.secret), binding=aad.second_factor(user.pk))
+        factor = SecondFactor.objects.create(
+            user=user, secret=encrypt(text, binding=crypto.second_factor_binding(user.pk))
+        )
+    return factor.pk, decrypt(bytes(factor.secret), binding=crypto.second_factor_binding(user.pk))
 
 
 def key_uri(user: User, secret: str) -> str:
@@ -205,7 +207,7 @@ def _is_code_of_app(factor: SecondFactor, code: str) -> bool:
     """Accept only a later time step than the last one used: an observed code cannot be replayed."""
     if not (len(code) == 6 and code.isascii() and code.isdigit()):
         return False
-    key = base64.b32decode(decrypt(bytes(factor.secret), binding=aad.second_factor(factor.user_id)))
+    key = base64.b32decode(decrypt(bytes(factor.secret), binding=crypto.second_factor_binding(factor.user_id)))
     totp = TOTP(key, step=STEP_SECONDS)
     totp.time = time.time()
     if not totp.verify(int(code), tolerance=TOLERANCE, min_t=factor.last_step + 1):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from providers.outcomes import Outcome
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import ChannelType
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ LEAST_RSA_BITS = 1_024  # Below that, receivers ignore the signature (RFC 8301).
 OWN_SERVER = "smtp"  # the type of provider whose mails have our domain as their envelope's, so that SPF is asked there
 SILENT_CONNECTIONS = (
     "django.core.mail.backends.console.EmailBackend",
-    "verification.core.mail_log.EmailBackend",
+    "verification.core.logs.EmailBackend",
     "django.core.mail.backends.locmem.EmailBackend",
     "django.core.mail.backends.dummy.EmailBackend",
 )
