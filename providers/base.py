@@ -12,9 +12,11 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from providers.errors import ProviderError
+from providers.errors import (
+    Outcome,  # adapters take it from here
+    ProviderError,
+)
 from providers.http.client import HttpClient
-from providers.outcomes import Outcome as Outcome  # adapters take it from here
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise  # a text, or one that gettext_lazy translates when it is shown

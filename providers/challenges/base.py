@@ -12,9 +12,8 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, ClassVar
 
-from providers.errors import ProviderError
+from providers.errors import Outcome, ProviderError
 from providers.http.client import HttpClient, Timeouts
-from providers.outcomes import Outcome
 
 TIMEOUTS = Timeouts(connect=2.0, total=3.0)  # a user is waiting; a vendor that takes longer counts as away
 MAX_AGE_SECONDS = 120  # the oldest token: hCaptcha and reCAPTCHA keep one as long, Turnstile for 300 seconds

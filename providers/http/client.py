@@ -35,11 +35,10 @@ from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Timeout, make_headers
 from urllib3.exceptions import HTTPError
 from urllib3.util import Url
 
-from providers.errors import NoAnswer, ProviderError
+from providers.errors import NoAnswer, Outcome, ProviderError
 from providers.http import ssrf
 from providers.http.connections import Pools
 from providers.http.deadline import seconds_left, within
-from providers.outcomes import Outcome
 
 MAX_BODY_BYTES = 64 * 1024  # the longest body: vendors' answers have a few KiB
 # The statuses of a server in front of the vendor's own, which may have handed the request on and lost the answer: a bad

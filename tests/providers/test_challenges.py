@@ -4,8 +4,8 @@ import logging
 
 import pytest
 
+from providers.challenges import VENDORS
 from providers.challenges.base import PASSED, Site, Verdict
-from providers.challenges.vendors import VENDORS
 from providers.http.client import HttpClient, Timeouts
 from tests.fakes import http_server as fake
 from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify

@@ -10,7 +10,7 @@ from verification.core.errors import ApiError
 from verification.core.networks import client_address
 from verification.models import KeyKind
 from verification.services.projects import keys
-from verification.services.projects.callers import Caller
+from verification.services.projects.keys import Caller
 from verification.services.protection import leaked_keys, limits
 
 HEADER = "HTTP_X_API_KEY"

@@ -12,12 +12,7 @@ from collections.abc import Callable
 from csp.constants import HEADER as POLICY_HEADER
 from django.http import Http404, HttpRequest, HttpResponse
 
-from verification.api import (
-    cors,  # noqa: F401  (it listens to django-cors-headers)
-    exceptions,
-    probes,
-    scrape,
-)
+from verification.api import exceptions, probes
 from verification.core import ids, metrics, tracing
 from verification.core.logs import METHODS
 
@@ -26,8 +21,8 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 # An answer is data. A browser that is made to show one as a page must run and load nothing of it.
 POLICY = "default-src 'none'; frame-ancestors 'none'"
 
-PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
-BY_MACHINES = {probes.LIVE: probes.answer, probes.READY: probes.answer, scrape.PATH: scrape.answer}
+PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, probes.METRICS_PATH)
+BY_MACHINES = {probes.LIVE: probes.answer, probes.READY: probes.answer, probes.METRICS_PATH: probes.answer_scrape}
 
 
 def is_for_api(request: HttpRequest) -> bool:

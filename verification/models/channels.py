@@ -22,7 +22,7 @@ from verification.models.fields import (
     ListField,
     PrefixField,
 )
-from verification.models.querysets import Providers
+from verification.models.shared import Providers
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -9,10 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from verification.core.formats import CURRENCY_LENGTH
 from verification.models.channels import ChannelType
-from verification.models.choices import CHOICE_MAX_LENGTH, Choice
 from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
 from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS, SUM_DIGITS
-from verification.models.requests import Requested
+from verification.models.shared import CHOICE_MAX_LENGTH, Choice, Requested
 
 ERROR_MAX_LENGTH = 500
 PROVIDER_MESSAGE_ID_MAX_LENGTH = 255

@@ -9,7 +9,7 @@ from verification.core import ids
 from verification.core.ids import ULID_LENGTH
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
-from verification.models.requests import Requested, caller_request_field, request_field
+from verification.models.shared import Requested, caller_request_field, request_field
 
 
 class Session(Requested):

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from providers.outcomes import Outcome
+from providers.errors import Outcome
 from verification.core.addresses import mask
 from verification.core.ids import generate_message_id, generate_session_id
 from verification.models import (

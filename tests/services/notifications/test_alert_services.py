@@ -14,7 +14,7 @@ from verification.core.errors import UserError
 from verification.models import Alert
 from verification.services.notifications import alert_services, alerts
 from verification.services.notifications.alerts import raise_alert
-from verification.services.notifications.quiet_hours import held_until
+from verification.services.notifications.schedule import held_until
 from verification.services.projects.settings import set_settings
 
 pytestmark = pytest.mark.django_db

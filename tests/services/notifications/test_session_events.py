@@ -18,7 +18,7 @@ from verification.services.notifications import event_feed, events, payloads, un
 from verification.services.projects import projects, webhook_secrets
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.recipient import policy_for
-from verification.services.providers.sandbox import add_sandbox
+from verification.services.providers.accounts import add_sandbox
 
 pytestmark = pytest.mark.django_db
 

@@ -11,7 +11,7 @@ from tests.api.calls import WRONG
 from tests.fakes.http_server import FakeHttpServer
 from verification import sql
 from verification.models import GuardBlock
-from verification.services.notifications import alerts, events, retries
+from verification.services.notifications import alerts, events, schedule
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.guard import judge
 
@@ -93,7 +93,7 @@ def test_an_alarm_ends_by_the_databases_clock(project, a_wrong_clock):
 
 
 def test_the_next_call_is_due_by_the_databases_clock(a_wrong_clock):
-    assert retries.next_try(1) > sql.now()
+    assert schedule.next_try(1) > sql.now()
 
 
 def test_an_event_is_stamped_by_the_databases_clock(project, a_wrong_clock):

@@ -27,7 +27,7 @@ from verification.models import (
     Message,
     Recipient,
 )
-from verification.models.guard_rules import ABOUT_GUESSING
+from verification.models.guard import ABOUT_GUESSING
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.challenges import is_suspected
 from verification.services.protection.guard import conversion, findings

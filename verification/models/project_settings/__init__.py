@@ -27,9 +27,9 @@ from verification.models.fields import (
     OriginField,
     limit_field,
 )
-from verification.models.project_settings.group import SettingGroup
 from verification.models.project_settings.notices import Alerts, Events
 from verification.models.project_settings.protection import Challenges, Guessing, TrafficGuard
+from verification.models.shared import SettingGroup
 
 CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
 # Every process reads these lists again each second, and a request is compared with some of them.

@@ -17,8 +17,8 @@ from django.utils.translation import gettext_lazy
 from verification.models import Alert, ChannelType, Project, Provider
 from verification.models.oversight import COLLAPSE, COLLAPSE_OVER, OUTAGE
 from verification.services.analytics import costs, price_comparison, report
-from verification.services.analytics.breaks import read_key
-from verification.services.analytics.money import Money, money_of
+from verification.services.analytics.impact import read_break_key
+from verification.services.analytics.price_comparison import Money, money_of
 from verification.services.analytics.ranges import Range
 from verification.services.analytics.report import Told, Where
 from verification.services.notifications import balance_alerts, provider_alerts
@@ -126,7 +126,7 @@ def events(projects: Sequence[int], span: Range, where: Where | None = None) -> 
 
 
 def _began(alert: Alert, span: Range) -> datetime:
-    found = read_key(alert.key) if alert.kind == COLLAPSE else None
+    found = read_break_key(alert.key) if alert.kind == COLLAPSE else None
     return max(found.at, span.since) if found else alert.created_at
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt
 from verification.models import AlertService
-from verification.models.changes import change_row, save_changes
+from verification.models.audit import change_row, save_changes
 from verification.services.config_files import sections
 from verification.services.config_files.apply import ApplyContext
 from verification.services.config_files.load import Path

@@ -12,8 +12,8 @@ from providers import registry
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.models import Provider, SenderRule
+from verification.models.audit import change_row, save_changes
 from verification.models.bounds import MAX_SENDERS
-from verification.models.changes import change_row, save_changes
 from verification.models.fields import clean_prefix
 from verification.services.config_files import sections
 from verification.services.config_files.apply import ApplyContext

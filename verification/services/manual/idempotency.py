@@ -22,7 +22,7 @@ from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, body_digests, decrypt, encrypt
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.models import IdempotentRequest
-from verification.services.projects.callers import Caller
+from verification.services.projects.keys import Caller
 
 KEPT = timedelta(hours=24)  # how long a key is remembered, as the API promises. Repetitions come within a day.
 WAIT_MILLISECONDS = 5_000  # wait of a parallel request for the first one's answer, as the API promises.

@@ -18,10 +18,10 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of, require_sending
 from verification.services.protection.guard import judge
+from verification.services.protection.limits import origin_of
 from verification.services.protection.recipient import policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import bot_link, usable_channels
-from verification.services.sessions.origin import origin_of
 from verification.worker import wake
 
 MANUAL_SECONDS = 600  # life of a manual send: a code that is older than 10 minutes helps nobody who waits for it

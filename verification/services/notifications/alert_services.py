@@ -23,7 +23,7 @@ from verification.core.errors import UserError
 from verification.models import AlertService, AlertServiceKind, Project
 from verification.models.bounds import MAX_ALERT_SERVICES, require_room
 from verification.services.projects.settings import judge_called_url
-from verification.services.providers.http_door import http_door
+from verification.services.providers.http_client import http_client
 from verification.services.providers.store import ProviderStore
 
 TELEGRAM = "https://api.telegram.org"
@@ -97,7 +97,7 @@ def _try(service: AlertService, title: str, text: str) -> str:
                 _apprise(service, secret, title, text[:TEXT_MAX_LENGTH])
                 return ""
             answer = _telegram(secret, service.chat, whole) if service.kind == AlertServiceKind.TELEGRAM else None
-            answer = answer or http_door().request("POST", secret, json={"text": whole}, timeout=TIMEOUTS)
+            answer = answer or http_client().request("POST", secret, json={"text": whole}, timeout=TIMEOUTS)
     except BulkheadFull as full:
         return full.detail
     except ProviderError as error:
@@ -109,11 +109,11 @@ def _try(service: AlertService, title: str, text: str) -> str:
 
 def _telegram(token: str, chat: str, text: str) -> HttpAnswer:
     body = {"chat_id": chat, "text": text, "link_preview_options": {"is_disabled": True}}
-    return http_door().request("POST", f"{TELEGRAM}/bot{token}/sendMessage", json=body, timeout=TIMEOUTS)
+    return http_client().request("POST", f"{TELEGRAM}/bot{token}/sendMessage", json=body, timeout=TIMEOUTS)
 
 
 def _apprise(service: AlertService, url: str, title: str, text: str) -> None:
-    adapter = registry.build(APPRISE, {"url": url}, http=http_door(), store=ProviderStore(NO_PROVIDER))
+    adapter = registry.build(APPRISE, {"url": url}, http=http_client(), store=ProviderStore(NO_PROVIDER))
     message = OutgoingMessage(
         id=service.pk, to="", channel="", code="", text=text, subject=title, language="en", expires_in=0
     )

@@ -21,7 +21,7 @@ from django.utils import timezone
 from verification import sql
 from verification.core import formats
 from verification.models import Alert, Project
-from verification.services.notifications import alert_services, events, quiet_hours, retries
+from verification.services.notifications import alert_services, events, schedule
 
 log = logging.getLogger(__name__)
 
@@ -65,10 +65,10 @@ def deliver(row: tuple[int]) -> None:
     alert = Alert.objects.select_related("project").get(pk=row[0])
     # A test project's failures are wanted, so nobody is called or mailed. They stand on its page of alerts.
     is_silent = alert.project.is_sandbox
-    held_until = None if is_silent else quiet_hours.held_until(alert.project, alert.kind, sql.now())
+    held_until = None if is_silent else schedule.held_until(alert.project, alert.kind, sql.now())
     errors = [] if is_silent else _tell(alert, with_people=held_until is None)
     alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
-    alert.due_at = retries.next_try(alert.tries) if errors else None
+    alert.due_at = schedule.next_try(alert.tries) if errors else None
     if held_until and alert.due_at is None:
         alert.due_at, alert.tries = held_until, 0  # people have not been tried yet
     alert.save(update_fields=["error", "due_at", "tries", "mailed_at", "posted_at", "told_services"])

@@ -26,10 +26,10 @@ from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.core.ids import ULID_LENGTH
 from verification.models import EventType, MessageStatus, Project, WebhookAttempt, WebhookEvent
-from verification.services.notifications import retries
+from verification.services.notifications import schedule
 from verification.services.notifications.payloads import body_of, webhook_id
 from verification.services.projects.webhook_secrets import live_webhook_secrets
-from verification.services.providers.http_door import Door, http_door
+from verification.services.providers.http_client import BoundedHttpClient, http_client
 from verification.services.records import traceparents
 from verification.sql.rows import DescribedEvent
 
@@ -101,7 +101,7 @@ def deliver(row: DescribedEvent) -> None:
     delivered_at = sql.now() if tried.is_delivered else None
     due_at = None
     if not tried.is_delivered and tried.status != GONE:
-        due_at = retries.next_try(row.tries, wait_at_least=tried.retry_after or 0)
+        due_at = schedule.next_try(row.tries, wait_at_least=tried.retry_after or 0)
     WebhookEvent.objects.filter(pk=row.id, tries=row.tries).update(due_at=due_at, delivered_at=delivered_at)
     if not tried.is_delivered and due_at is None:
         log.warning("Event %s was given up after %s tries.", webhook_id(row), row.tries)
@@ -139,8 +139,8 @@ def call(
         headers["traceparent"] = traceparent
     try:
         with bulkhead(project.pk):
-            door = http_door() if networks is None else Door(networks)
-            answer = door.request(
+            client = http_client() if networks is None else BoundedHttpClient(networks)
+            answer = client.request(
                 "POST", url, headers=headers, content=text.encode(), timeout=TIMEOUTS, wants_body=False
             )
     except ProviderError as error:

@@ -14,7 +14,7 @@ from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from providers.challenges.vendors import VENDORS, is_dummy_secret
+from providers.challenges import VENDORS, is_dummy_secret
 from providers.errors import AddressBlocked
 from providers.http.ssrf import judge_url
 from providers.registry import BOOLEANS, UnknownAdapter, adapter_class

@@ -11,9 +11,8 @@ from typing import Any, NoReturn
 
 from django.conf import settings
 
-from providers.challenges import altcha
+from providers.challenges import VENDORS, altcha, is_dummy_secret
 from providers.challenges.base import Judgement, Site, Verdict
-from providers.challenges.vendors import VENDORS, is_dummy_secret
 from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, Wait, bulkhead
 from verification.core.caching import CircuitBreaker, Cooldown, TTLCache
@@ -24,7 +23,7 @@ from verification.services.projects.snapshot import ChallengeConfig, ProjectConf
 from verification.services.protection import limits
 from verification.services.protection.guard import judge
 from verification.services.protection.recipient import RecipientPolicy
-from verification.services.providers.http_door import http_door
+from verification.services.providers.http_client import http_client
 
 log = logging.getLogger(__name__)
 
@@ -163,7 +162,7 @@ def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgeme
     project_id, provider = vendor
     url = settings.CHALLENGE_VERIFY_URLS.get(provider, "")
     with bulkhead(project_id, Wait.CHALLENGE_VENDOR):
-        judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
+        judgement = VENDORS[provider].verify(site, token, http=http_client(), url=url)
     if judgement.verdict is Verdict.UNAVAILABLE:
         _away.failed(vendor)
     else:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from verification.core.caching import Cooldown
 from verification.services.notifications import alerts
-from verification.services.projects.callers import Caller
+from verification.services.projects.keys import Caller
 
 ORIGIN_SHOWN_CHARACTERS = 100
 

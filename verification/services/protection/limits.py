@@ -12,7 +12,7 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from django.conf import settings
 from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
@@ -20,7 +20,7 @@ from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis.exceptions import RedisError
 
-from verification.core import metrics, valkey
+from verification.core import ids, metrics, valkey
 from verification.core.caching import Cached, CircuitBreaker, Cooldown
 from verification.core.errors import ApiError, Decision
 from verification.core.networks import is_neighbour, read_address
@@ -249,3 +249,20 @@ def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int
 
 def _seconds_until(moment: float) -> int:
     return max(1, math.ceil(moment - time.time()))
+
+
+class Origin(NamedTuple):
+    """The columns of an origin, named as the parameters of the SQL functions are."""
+
+    request: str | None
+    caller_request: str
+    subnet: str
+
+
+NO_REQUEST = Origin(None, "", "")  # a send that no request asked for
+
+
+def origin_of(project: ProjectConfig, request_id: str, client_address: str | None) -> Origin:
+    """Return the origin. A ``client_address`` of None is the customer's own server, whose network tells nothing."""
+    subnet = "" if client_address is None else subnet_of(project, client_address)
+    return Origin(*ids.request_id_columns(request_id), subnet)

@@ -26,7 +26,7 @@ from verification.models import Channel, ChannelType, Project, Provider
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.providers import quotas
-from verification.services.providers.http_door import http_door
+from verification.services.providers.http_client import http_client
 from verification.services.providers.store import ProviderStore
 
 log = logging.getLogger(__name__)
@@ -234,5 +234,24 @@ def reset_breaker(provider: Provider) -> bool:
 
 def adapter_of(row: Provider) -> Adapter:
     return registry.build(
-        row.type, {**row.settings, **stored_secrets(row)}, http=http_door(), store=ProviderStore(row.pk)
+        row.type, {**row.settings, **stored_secrets(row)}, http=http_client(), store=ProviderStore(row.pk)
     )
+
+
+SANDBOX_NAME = "Sandbox"
+SANDBOX_PRIORITY = 900  # after whatever shows messages to a developer
+SANDBOX_BOT_CHANNEL = ChannelType.MESSENGER_A  # the channel on which users start a bot first
+
+
+def add_sandbox(project: Project) -> None:
+    """Connect the sandbox on every channel. Raises :class:`verification.core.errors.UserError` for a live project."""
+    for channel in ChannelType.values:
+        provider_type = "sandbox_bot" if channel == SANDBOX_BOT_CHANNEL else "sandbox"
+        add_provider(
+            project=project,
+            channel=channel,
+            provider_type=provider_type,
+            name=SANDBOX_NAME,
+            values={},
+            priority=SANDBOX_PRIORITY,
+        )

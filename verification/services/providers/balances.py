@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from providers import registry
 from verification.models import Provider, Upkeep, VendorBalance
-from verification.models.balances import UNIT_MAX_LENGTH
+from verification.models.prices import UNIT_MAX_LENGTH
 from verification.services.providers.accounts import check_provider, is_known
 
 log = logging.getLogger(__name__)

@@ -16,7 +16,7 @@ from verification.core.errors import UserError
 from verification.core.formats import grouped
 from verification.core.ids import generate_hook_secret
 from verification.models import DeliveryAttempt, Message, Provider
-from verification.models.changes import change_row, fields_of, save_changes
+from verification.models.audit import change_row, fields_of, save_changes
 from verification.services.providers import quotas
 from verification.services.providers.accounts import hook_url, is_known, require_free_name, store_settings
 

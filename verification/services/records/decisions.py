@@ -1,7 +1,7 @@
 """The decision log: it tells owners which rule refused traffic, or would have.
 
 Callers of the API are never told the rule. The words for callers stand in ``core/error_codes.py``, those of the traffic
-guard's rules in ``models/guard_rules.py``, and those of all other rules here.
+guard's rules in ``models/guard.py``, and those of all other rules here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy as _
 from verification import sql
 from verification.core.caching import Memory
 from verification.core.errors import ApiError, Decision
-from verification.models.guard_rules import GUARD_RULES
+from verification.models.guard import GUARD_RULES
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -18,8 +18,8 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of
 from verification.services.protection.guard import judge
-from verification.services.protection.simulation import sandbox_policy
-from verification.services.sessions.origin import origin_of
+from verification.services.protection.limits import origin_of
+from verification.services.protection.recipient import sandbox_policy
 
 _CODE = re.compile(rf"[0-9A-Za-z]{{1,{MAX_GUESS_CHARACTERS}}}")
 

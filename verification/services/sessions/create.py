@@ -16,13 +16,12 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, limits
 from verification.services.protection.eligibility import refusal_of, require_sending
 from verification.services.protection.guard import judge
-from verification.services.protection.recipient import RecipientPolicy, policy_for
-from verification.services.protection.simulation import forget_bot
+from verification.services.protection.limits import Origin, origin_of
+from verification.services.protection.recipient import RecipientPolicy, forget_bot, policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import SessionChannel, session_channels, usable_channels
 from verification.services.sessions.code import new_session_code
 from verification.services.sessions.found import find_open
-from verification.services.sessions.origin import Origin, origin_of
 from verification.services.sessions.send import queue_code
 from verification.services.texts.rendering import best_language
 from verification.worker import wake

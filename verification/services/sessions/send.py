@@ -15,12 +15,12 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges
 from verification.services.protection.eligibility import refusal_of, require_sending
 from verification.services.protection.guard import judge
+from verification.services.protection.limits import NO_REQUEST, Origin, origin_of
 from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import SessionChannel, bot_link, session_channel, usable_channels
 from verification.services.sessions.code import replacement_code
 from verification.services.sessions.found import FoundSession, find_open, note_session_refusal
-from verification.services.sessions.origin import OUR_OWN, Origin, origin_of
 from verification.worker import wake
 
 
@@ -74,7 +74,7 @@ def send_on_our_own(*, project: ProjectConfig, session_id: str, channel_type: st
     """Send the session's code again without a caller, so nobody is asked for a challenge. Raises as a re-send does."""
     session = find_open(project, session_id)
     recipient = policy_for(project, session.address, is_test=session.is_test)
-    queue_code(recipient, session, _channel_for(recipient, session, channel_type), OUR_OWN)
+    queue_code(recipient, session, _channel_for(recipient, session, channel_type), NO_REQUEST)
 
 
 def _channel_for(recipient: RecipientPolicy, session: FoundSession, channel_type: str) -> ChannelConfig:

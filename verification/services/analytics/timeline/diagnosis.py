@@ -9,7 +9,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
-from providers.outcomes import Outcome
+from providers.errors import Outcome
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.services.analytics.delivery_state import WAITS_TOO_LONG
 from verification.services.analytics.timeline.providers import awaited, waiting_for

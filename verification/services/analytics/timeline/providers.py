@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from providers import registry
-from providers.outcomes import Outcome
+from providers.errors import Outcome
 from verification.models import CircuitBreaker, Message, Provider
 from verification.services.analytics.timeline.rows import Rows, attempts_of
 from verification.services.analytics.timeline.words import channel_name

@@ -11,7 +11,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from providers.outcomes import Outcome
+from providers.errors import Outcome
 from verification.core.formats import grouped
 from verification.models import ChannelType
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from verification import sql
 from verification.models import GuardBlock, GuardMode, GuardRule, Project
-from verification.models.guard_rules import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
+from verification.models.guard import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
 from verification.services.notifications import alerts
 from verification.services.records import decisions
 
