@@ -95,7 +95,7 @@ class OutgoingMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class MessagePrice:
     """The money that a service says it takes for one message, all its parts together.
 
     ``currency`` is the code of ISO 4217. ``providers.parsing.prices`` makes it out of what a service writes.
@@ -123,7 +123,7 @@ class Result:
     retry_after: float | None = None
     is_delivered: bool = False
     is_suppressed: bool = False
-    price: Price | None = None
+    price: MessagePrice | None = None
 
     @classmethod
     def accepted(cls, provider_message_id: str | None = None, *, is_delivered: bool = False) -> Result:
@@ -183,7 +183,7 @@ class Receipt:
     provider_status: str = ""
     is_suppressed: bool = False  # hard bounce, complaint or opt-out: no further message to this recipient
     is_no_account: bool = False  # the recipient is not on this messenger; dispatch remembers that for a day
-    price: Price | None = None  # of the whole message, where only the report tells it
+    price: MessagePrice | None = None  # of the whole message, where only the report tells it
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,8 +38,8 @@ from verification.models import Project, Provider
 from verification.services.analytics import costs, report
 from verification.services.analytics.costs import Cost
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.report import Told
-from verification.services.analytics.summary import Line, Summary, as_dict, summarize, word
+from verification.services.analytics.report import FigureSums
+from verification.services.analytics.summary import Summary, SummaryRow, as_dict, summarize, word
 
 ROWS_SHOWN = 20  # of one breakdown: the others are in the download
 BREAKDOWNS = {
@@ -62,7 +62,7 @@ LIST_FILTERS = {  # the filters of the lists, by the dimension
 class BreakdownRow:
     """One row of a breakdown: its figures, the page narrowed to it, and the lists behind its numbers."""
 
-    line: Line
+    line: SummaryRow
     is_country: bool
     figures: dict[str, Any]
     narrowed: str
@@ -225,7 +225,7 @@ def _name_of(summary: Summary, dimension: str, value: Any) -> str:
     return lines[0].name if lines else str(value or _("None"))
 
 
-def _row(choice: FiguresQuery, dimension: str, line: Line, cost: Cost, scored: set[int]) -> BreakdownRow:
+def _row(choice: FiguresQuery, dimension: str, line: SummaryRow, cost: Cost, scored: set[int]) -> BreakdownRow:
     """Return a row of a breakdown. ``scored`` are the providers whose scorecards the user may open."""
     value = str(line.key or EMPTY)
     narrowing = {LIST_FILTERS[name]: str(known or EMPTY) for name, known in choice.where.items()}
@@ -257,7 +257,7 @@ def _csv(summary: Summary, kind: str) -> HttpResponse:
     names = {word(name): name for name in BREAKDOWNS}
     if kind and kind not in names:
         raise Http404
-    lines: Iterable[tuple[Any, Told, Cost]] = (
+    lines: Iterable[tuple[Any, FigureSums, Cost]] = (
         ((line.name, line.told, summary.money.of(names[kind], line.key)) for line in summary.by[names[kind]])
         if kind
         else ((at.isoformat(), told, summary.money.at(at)) for at, told in summary.over_time)
@@ -266,12 +266,12 @@ def _csv(summary: Summary, kind: str) -> HttpResponse:
     name = f"figures-{kind + '-' if kind else ''}{summary.span.since:%Y-%m-%d}-to-{summary.span.last_day}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     rows = csv.writer(response)
-    rows.writerow([kind or "from", *_cells(Told(), summary.money.cost)])
+    rows.writerow([kind or "from", *_cells(FigureSums(), summary.money.cost)])
     rows.writerows([harmless(first), *_cells(told, cost).values()] for first, told, cost in lines)
     return response
 
 
-def _cells(told: Told, cost: Cost) -> dict[str, Any]:
+def _cells(told: FigureSums, cost: Cost) -> dict[str, Any]:
     """Return the figures flat, the median and the 95th percentile of a time each in a column."""
     flat: dict[str, Any] = {}
     for name, value in report.as_dict(told).items():

@@ -36,7 +36,7 @@ class KeyAuthentication(BaseAuthentication):
             limits.count_unknown_key(address)
             raise
         if caller.kind == KeyKind.SECRET and "HTTP_ORIGIN" in request.META:
-            leaked_keys.note_browser(caller, request.META["HTTP_ORIGIN"])
+            leaked_keys.alert_on_browser(caller, request.META["HTTP_ORIGIN"])
         django_request: HttpRequest = request._request
         django_request.project_id = caller.project.id  # type: ignore[attr-defined]
         django_request.origins = caller.project.origins  # type: ignore[attr-defined]

@@ -27,7 +27,7 @@ from verification.api.renderers import JSONRenderer
 from verification.api.serializers.errors import Problem, problem_address
 from verification.core import ids, logs, metrics
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
-from verification.services.records.decisions import note_refusal
+from verification.services.records.decisions import record_refusal
 from verification.sql import read_only
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """
     request: Request = context["request"]
     if isinstance(error, ApiError):
-        note_refusal(error)
+        record_refusal(error)
     response = problem(error, request)
     if response.status_code == 401:
         response["WWW-Authenticate"] = context["view"].get_authenticate_header(request)

@@ -65,7 +65,9 @@ class TracingMiddleware:
             method = request.method if request.method in METHODS else "other"
             project = getattr(request, "project_id", None)
             endpoint = endpoint_of(request)
-            tracing.tell(name=f"{method} {endpoint}", endpoint=endpoint, status=response.status_code, project=project)
+            tracing.annotate(
+                name=f"{method} {endpoint}", endpoint=endpoint, status=response.status_code, project=project
+            )
         return response
 
 

@@ -90,7 +90,7 @@ def client_address(request: HttpRequest) -> str:
     if forwarded is None:
         address = _read(request.META.get("REMOTE_ADDR", ""))
         if not hops and "HTTP_X_FORWARDED_FOR" in request.META:
-            _note_unread(address)
+            _warn_of_unread(address)
         return address
     entries = forwarded.split(",")
     return _read(entries[-min(hops, len(entries))])  # where there are fewer than proxies, our own wrote them all
@@ -114,7 +114,7 @@ def unread_from() -> str:
 _notes: Cooldown[str] = Cooldown(max_size=1)
 
 
-def _note_unread(address: str) -> None:
+def _warn_of_unread(address: str) -> None:
     """Warn once in a while that a proxy's header goes unread.
 
     All callers then look like that proxy, for which the limits per address and the rules on guessing do not hold.

@@ -109,7 +109,7 @@ def request_span(request_id: str, traceparent: str) -> Iterator[None]:
         _wanted_trace_id.reset(token)
 
 
-def tell(*, name: str = "", **told: Any) -> None:
+def annotate(*, name: str = "", **told: Any) -> None:
     """Add to the current span of this thread, if there is one."""
     if tracing := _tracing():
         current = tracing.trace.get_current_span()

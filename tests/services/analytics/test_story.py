@@ -22,7 +22,7 @@ from verification.models import (
     WebhookEvent,
     WrongCode,
 )
-from verification.services.analytics.timeline.story import in_brief, story_of
+from verification.services.analytics.timeline.read import in_brief, read_timeline
 from verification.services.analytics.timeline.words import ANSWERS
 
 pytestmark = pytest.mark.django_db
@@ -124,7 +124,7 @@ class Making:
 
     def told(self):
         row = self.session or self.recipient.messages.get()
-        return story_of(type(row).objects.get(pk=row.pk))
+        return read_timeline(type(row).objects.get(pk=row.pk))
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def texts(story):
 
 
 def advised(story):
-    return " ".join(advice.text for advice in story.verdict.advice)
+    return " ".join(advice.text for advice in story.diagnosis.advice)
 
 
 def test_a_verification_that_went_well_is_told_from_the_request_to_the_token(making):
@@ -147,7 +147,7 @@ def test_a_verification_that_went_well_is_told_from_the_request_to_the_token(mak
     made.wrong_codes(1)
     made.verified()
     story = made.told()
-    assert story.verdict.sentence == "Verified over SMS 30 s after the request, and proved to your server."
+    assert story.diagnosis.sentence == "Verified over SMS 30 s after the request, and proved to your server."
     assert texts(story) == [
         "Your app asked for a code",
         "SMS was chosen",
@@ -157,7 +157,7 @@ def test_a_verification_that_went_well_is_told_from_the_request_to_the_token(mak
         "Right code",
         "Your server redeemed the verify token",
     ]
-    assert (story.verdict.tone, story.verdict.advice) == ("good", [])
+    assert (story.diagnosis.tone, story.diagnosis.advice) == ("good", [])
     assert "203.0.113.0/24" in story.events[4].detail and "Language de" in story.events[0].detail
 
 
@@ -166,7 +166,7 @@ def test_a_token_that_nobody_redeemed_is_told_with_the_remedy(making):
     made.delivered()
     made.verified(used_at=None)
     story = made.told()
-    assert story.verdict.sentence.endswith("but your server never redeemed the verify token.")
+    assert story.diagnosis.sentence.endswith("but your server never redeemed the verify token.")
     assert "session/verify" in advised(story) and texts(story)[-1] == "The verify token ran out"
 
 
@@ -178,7 +178,7 @@ def test_a_provider_that_failed_before_the_next_one_took_it_is_told(making):
     made.attempt(message, "accepted", 2, provider=second, choice="next")
     made.verified()
     story = made.told()
-    assert "On the way failed: FastSMS." in story.verdict.sentence
+    assert "On the way failed: FastSMS." in story.diagnosis.sentence
     failed, accepted = story.events[2:4]
     assert failed.text == "FastSMS failed, and surely sent nothing, after 40 ms" and failed.detail == "HTTP 500."
     assert accepted.detail == "It was asked as another one had not taken it."
@@ -190,9 +190,9 @@ def test_of_a_code_that_no_provider_took_the_sentence_says_why_and_what_to_do(ma
     message = made.message(status="failed", error="bad sender", finished_at=made.at(2))
     made.attempt(message, "misconfigured", 1, error="bad sender")
     story = made.told()
-    assert story.verdict.sentence == "No code went out over SMS: FastSMS (“Bad sender”) did not take it."
+    assert story.diagnosis.sentence == "No code went out over SMS: FastSMS (“Bad sender”) did not take it."
     assert "Check credentials" in advised(story)
-    assert story.verdict.advice[0].row.name == "FastSMS"
+    assert story.diagnosis.advice[0].row.name == "FastSMS"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_fall_back_is_told_with_both_channels(making):
     made.attempt(second, "accepted", 31)
     made.verified(at=60, used_at=61)
     story = made.told()
-    assert "SMS had not brought it before." in story.verdict.sentence
+    assert "SMS had not brought it before." in story.diagnosis.sentence
     (sent,) = [event for event in story.events if event.text == "Sent over E-mail as well"]
     assert sent.detail == "SMS had not brought it: the user chose E-mail."
     FallbackStep.objects.create(project=made.project.row, channel="email")
@@ -265,7 +265,7 @@ def test_the_first_channel_is_told_with_what_speaks_for_it(making):
 )
 def test_a_session_without_a_message_tells_why(making, fields, sentence, remedy):
     story = making(channel="", **fields).told()
-    assert story.verdict.sentence.startswith(sentence)
+    assert story.diagnosis.sentence.startswith(sentence)
     assert remedy in advised(story)
     assert texts(story)[-1] == "The session ended"
 
@@ -298,7 +298,7 @@ def test_wrong_codes_that_locked_it(making):
     made.delivered()
     made.wrong_codes(5)
     story = made.told()
-    assert story.verdict.sentence == "Not verified: 5 wrong codes locked the session."
+    assert story.diagnosis.sentence == "Not verified: 5 wrong codes locked the session."
     assert "Wrong code, 5 of 5: the session is locked" in texts(story)
 
 
@@ -306,7 +306,7 @@ def test_while_the_user_may_still_enter_the_code_it_says_how_long(making):
     made = making(began=timezone.now() - timedelta(seconds=30))
     made.delivered()
     story = made.told()
-    assert "the user has 2 min" in story.verdict.sentence and "The session ended" not in texts(story)
+    assert "the user has 2 min" in story.diagnosis.sentence and "The session ended" not in texts(story)
 
 
 def test_a_receipt_that_never_came(making):
@@ -314,7 +314,7 @@ def test_a_receipt_that_never_came(making):
     late = {"sent_at": made.at(1), "finished_at": made.at(600), "error": "No delivery receipt came in time."}
     made.attempt(made.message(status="expired", **late), "accepted", 1)
     story = made.told()
-    assert "Accepted over SMS by FastSMS, but no delivery receipt came in time; nobody" in story.verdict.sentence
+    assert "Accepted over SMS by FastSMS, but no delivery receipt came in time; nobody" in story.diagnosis.sentence
     assert "No receipt came" in texts(story) and "Ask the provider" in advised(story)
 
 
@@ -322,7 +322,7 @@ def test_a_message_that_no_worker_took(making):
     made = making(began=timezone.now() - timedelta(seconds=100))
     made.message(status="queued", claims=0)
     story = made.told()
-    assert story.verdict.sentence == "Waiting for 1 min 40 s: no worker has taken the message."
+    assert story.diagnosis.sentence == "Waiting for 1 min 40 s: no worker has taken the message."
     assert "manage.py health" in advised(story)
 
 
@@ -373,9 +373,9 @@ def test_a_manual_message_is_told_to_the_callback(making, status, due, delivered
     )
     WebhookAttempt.objects.create(event=callback, status=status, latency_ms=40, created_at=made.at(6))
     story = made.told()
-    assert story.verdict.sentence.startswith("Delivered over SMS by FastSMS after 4.0 s.")
-    assert ("shop.example has not taken what it was told" in story.verdict.sentence) is not delivered
-    assert delivered or ("from 200 to 299" in advised(story) and story.verdict.advice[-1].row == callback)
+    assert story.diagnosis.sentence.startswith("Delivered over SMS by FastSMS after 4.0 s.")
+    assert ("shop.example has not taken what it was told" in story.diagnosis.sentence) is not delivered
+    assert delivered or ("from 200 to 299" in advised(story) and story.diagnosis.advice[-1].row == callback)
     assert texts(story)[0] == "Your server asked for a message over SMS" and texts(story)[-1] == ending
     assert "secret-path" not in str(story.events)
 
@@ -384,7 +384,7 @@ def test_a_message_of_a_session_tells_the_story_of_the_session(making):
     made = making()
     message = made.delivered()
     made.verified()
-    assert story_of(Message.objects.get(pk=message.pk)).verdict == made.told().verdict
+    assert read_timeline(Message.objects.get(pk=message.pk)).verdict == made.told().verdict
 
 
 def test_many_stories_take_as_many_statements_as_one(making, django_assert_num_queries):
@@ -429,7 +429,7 @@ def test_an_attempt_tells_its_size_and_price(project, fields, told):
     making = Making(project)
     message = making.message(0)
     making.attempt(message, "accepted", 1, **fields)
-    (event,) = [event for event in story_of(making.session).events if "accepted the message" in event.text]
+    (event,) = [event for event in read_timeline(making.session).events if "accepted the message" in event.text]
     assert event.detail == told
 
 
@@ -443,7 +443,7 @@ def test_of_providers_that_all_failed_each_one_s_answer_is_told_and_no_further_o
     made.attempt(message, "temporary", 1, error="HTTP 500")
     made.attempt(message, "temporary", 2, provider=second, error="HTTP 503")
     story = made.told()
-    assert "FastSMS (“HTTP 500”) and BackupSMS (“HTTP 503”) did not take it." in story.verdict.sentence
+    assert "FastSMS (“HTTP 500”) and BackupSMS (“HTTP 503”) did not take it." in story.diagnosis.sentence
     assert "Several providers failed at once" in advised(story) and "Add a second" not in advised(story)
 
 

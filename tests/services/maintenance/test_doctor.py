@@ -300,15 +300,15 @@ class TestProviders:
 
 class TestMachine:
     def test_a_disk_that_is_nearly_full_is_found(self, tmp_path):
-        assert list(machine.judge_disk(tmp_path, 20, 100)) == []
-        assert [each.severity for each in machine.judge_disk(tmp_path, 9, 100)] == [Severity.WARNING]
-        assert [each.severity for each in machine.judge_disk(tmp_path, 1, 100)] == [Severity.CRITICAL]
+        assert list(machine.check_disk(tmp_path, 20, 100)) == []
+        assert [each.severity for each in machine.check_disk(tmp_path, 9, 100)] == [Severity.WARNING]
+        assert [each.severity for each in machine.check_disk(tmp_path, 1, 100)] == [Severity.CRITICAL]
 
     def test_the_disk_of_the_metrics_is_looked_at(self, settings, tmp_path, monkeypatch):
         """One of another device, of which nothing is free: a disk that only reads says so of itself."""
         settings.METRICS_TOKEN, settings.METRICS_DIR = "a-token", Path("/sys/kernel/metrics")
         looked_at = []
-        monkeypatch.setattr(machine, "judge_disk", lambda folder, *_: looked_at.append(folder) or [])
+        monkeypatch.setattr(machine, "check_disk", lambda folder, *_: looked_at.append(folder) or [])
         names("machine")
         assert [folder for folder in looked_at if str(folder).startswith("/sys")]
 

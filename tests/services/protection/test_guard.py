@@ -527,7 +527,7 @@ def test_a_finding_that_cannot_be_told_keeps_no_other_from_being_told(project, c
     other = factories.project(name="Other", channels=("sms",))
     send_to_country(project, 40, 0)
     send_to_country(other, 40, 0)
-    sql.call_many(findings.Unjudged, "sweep_guard")
+    sql.call_many(findings.FailedSweep, "sweep_guard")
     GuardBlock.objects.filter(project_id=project.id).update(figures={})
     findings.announce()
     assert [alert.project_id for alert in Alert.objects.filter(kind="guard")] == [other.id]

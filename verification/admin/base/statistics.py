@@ -23,8 +23,8 @@ from verification.services.analytics import impact, report
 from verification.services.analytics.costs import SHOWN_PLACES
 from verification.services.analytics.price_comparison import Offer
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.report import Told
-from verification.services.analytics.summary import Event, Summary
+from verification.services.analytics.report import FigureSums
+from verification.services.analytics.summary import AlertOfRange, Summary
 
 STEPS = {  # of the funnel, by their words in docs/figures.md
     "started": gettext_lazy("Started"),
@@ -73,7 +73,7 @@ class FunnelStep:
 class EventRow:
     """An event of the range as the page lists it."""
 
-    event: Event
+    event: AlertOfRange
     at: str
     ago: str
     lasted: str
@@ -158,7 +158,7 @@ def charts_of(summary: Summary) -> list[Chart]:
     steps = [at for at, _ in summary.over_time]
     told = [told for _, told in summary.over_time]
     before = [told for _, told in summary.over_time_before][: len(told)]
-    before += [Told()] * (len(told) - len(before))
+    before += [FigureSums()] * (len(told) - len(before))
     shared: dict[str, Any] = {
         "label": lambda at: step_label(at, span),
         "step": span.step,
@@ -200,7 +200,7 @@ def charts_of(summary: Summary) -> list[Chart]:
     return [chart for chart in drawn if chart]
 
 
-def delivery_times(told: Told) -> str:
+def delivery_times(told: FigureSums) -> str:
     """Return the times that tell of delivery: of receipts, or where no provider sends any, of acceptance."""
     return "receipt_times" if told.times.get("receipt_times") else "accept_times"
 
@@ -345,7 +345,7 @@ def _against(now: Decimal | None, before: Decimal | None) -> str:
     return _changed(change, grouped(before))
 
 
-def _time_tile(title: str, told: Told, before: Told, name: str) -> Tile:
+def _time_tile(title: str, told: FigureSums, before: FigureSums, name: str) -> Tile:
     now, then = told.seconds(name, 0.5), before.seconds(name, 0.5)
     late = told.seconds(name, 0.95)
     change = _("{seconds} before").format(seconds=seconds(then)) if then is not None else _("nothing timed before")
@@ -353,14 +353,14 @@ def _time_tile(title: str, told: Told, before: Told, name: str) -> Tile:
     return Tile(title, seconds(now), change, note)
 
 
-def _times(told: Sequence[Told], name: str) -> list[Series]:
+def _times(told: Sequence[FigureSums], name: str) -> list[Series]:
     return [
         Series(_("Median"), "ww-verified", [each.seconds(name, 0.5) for each in told]),
         Series(_("95 % within"), "ww-late", [each.seconds(name, 0.95) for each in told]),
     ]
 
 
-def _event_row(event: Event) -> EventRow:
+def _event_row(event: AlertOfRange) -> EventRow:
     lasted = _("until {time}").format(time=format_exact_time(event.until)) if event.until else ""
     loss = impact.of_alert(project=event.project, kind=event.kind, key=event.key, since=event.at, until=event.until)
     return EventRow(event, format_exact_time(event.at), time_ago(event.at), lasted, loss.sentence if loss else "")

@@ -34,7 +34,7 @@ from verification.models import (
     Session,
 )
 from verification.services.analytics import delivery_state, ranges, statistics
-from verification.services.analytics.summary import Line, Summary, summarize
+from verification.services.analytics.summary import Summary, SummaryRow, summarize
 from verification.services.notifications.alerts import unread_count
 from verification.services.protection.guard import conversion
 
@@ -244,7 +244,7 @@ def _failures(lost: QuerySet[Message]) -> list[FailureGroup]:
     return list(groups.values())[:FAILURES_SHOWN]
 
 
-def _row(line: Line) -> ChannelRow:
+def _row(line: SummaryRow) -> ChannelRow:
     counts = line.told.counts
     total, delivered, failed, expired = (
         counts[f"messages{state}"] for state in ("", "_delivered", "_failed", "_expired")

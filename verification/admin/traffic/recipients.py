@@ -242,7 +242,7 @@ class RecipientAdmin(NewestFirstAdmin):
 def _limits_on(recipient: Recipient, what: str) -> str:
     """Return a line for each limit; one that is used up says when the next is allowed."""
     lines = []
-    for each in limits_used.standings(recipient):
+    for each in limits_used.limits_used(recipient):
         if each.what == what:
             used = _("{used} of {limit} in {window}").format(
                 used=grouped(each.used), limit=grouped(each.limit), window=each.window

@@ -18,7 +18,7 @@ from verification.api.serializers.fields import (
 )
 from verification.core.codes import MAX_GUESS_CHARACTERS, WRONG_CODES_THAT_LOCK
 from verification.models import ChallengeProvider
-from verification.services.sessions.describe import SessionSettings as SettingsOfSession
+from verification.services.sessions.describe import SettingsAnswer as SettingsOfSession
 
 CODE_LENGTHS = [(length, f"{most} wrong codes lock the session") for length, most in WRONG_CODES_THAT_LOCK.items()]
 

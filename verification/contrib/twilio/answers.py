@@ -16,7 +16,7 @@ from verification.core import formats, logs, metrics, sids
 from verification.core.error_codes import CATALOGUE, TWILIO_INTERNAL_ERROR
 from verification.core.errors import ApiError, FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.records.decisions import note_refusal
+from verification.services.records.decisions import record_refusal
 from verification.services.sessions.server_side import SessionRecord
 from verification.sql import read_only
 
@@ -60,7 +60,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
         logs.log_refusal(request, code="unsupported_parameter", status=403)
         return _error(403, 60204, f"Service does not support this feature: {error}")
     refusal = _to_refusal(error, request)
-    note_refusal(refusal)
+    record_refusal(refusal)
     metrics.count_refusal(refusal.problem_code)
     status, code, words = CATALOGUE[refusal.problem_code].twilio or TWILIO_INTERNAL_ERROR
     if isinstance(refusal, FieldsInvalid):

@@ -40,7 +40,7 @@ def identify(request: HttpRequest) -> Caller:
     if caller.kind != KeyKind.SECRET:
         raise ApiError("wrong_key_kind")
     if "HTTP_ORIGIN" in request.META:
-        leaked_keys.note_browser(caller, request.META["HTTP_ORIGIN"])
+        leaked_keys.alert_on_browser(caller, request.META["HTTP_ORIGIN"])
     return caller
 
 

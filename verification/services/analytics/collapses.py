@@ -96,9 +96,9 @@ def watch(now: datetime | None = None) -> None:
     for (project, provider, country), points in _suspects(now).items():
         if (project, provider, country) in known:
             continue
-        collapse = _judged(project, provider, country, points)
+        collapse = _collapse_of(project, provider, country, points)
         if collapse:
-            _tell(collapse)
+            _alert(collapse)
 
 
 def open_ones(projects: Iterable[int]) -> list[Collapse]:
@@ -188,7 +188,7 @@ def _points(project: int, of: CountryBreak, since: datetime, until: datetime) ->
     return [(hour, Counts(*counts)) for hour, *counts in sums]
 
 
-def _judged(project: int, provider_id: int, country: str, points: Points) -> Collapse | None:
+def _collapse_of(project: int, provider_id: int, country: str, points: Points) -> Collapse | None:
     at = break_of(points)
     if at is None or _people(project, provider_id, country, at) < LEAST_PEOPLE:
         return None
@@ -231,7 +231,7 @@ def _others(collapse: Collapse) -> list[tuple[str, int]]:
 # --- telling -----------------------------------------------------------------------------------------------------
 
 
-def _tell(collapse: Collapse) -> None:
+def _alert(collapse: Collapse) -> None:
     name, country, loss = collapse.provider.name, collapse.country, collapse.loss
     cost = f" {loss.sentence}" if loss and loss.missed else ""
     alerts.raise_alert(

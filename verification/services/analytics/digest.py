@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from verification import sql
 from verification.models import Alert, Project
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.summary import Line, Summary, summarize
+from verification.services.analytics.summary import Summary, SummaryRow, summarize
 from verification.services.notifications import alerts
 
 DIGEST = "digest"  # the kind of these alerts
@@ -63,7 +63,7 @@ def words_of(summary: Summary) -> tuple[str, str]:
     return f"Last week: {verified:,} verified", f"{days}, in UTC.\n" + "\n".join(lines)
 
 
-def worst_provider(summary: Summary) -> Line | None:
+def worst_provider(summary: Summary) -> SummaryRow | None:
     """Return the provider that lost the largest share of its messages; None if none lost any."""
     rows = [
         line
@@ -73,7 +73,7 @@ def worst_provider(summary: Summary) -> Line | None:
     return max(rows, key=lambda line: _lost(line) / line.told.counts["messages"], default=None)
 
 
-def _lost(line: Line) -> int:
+def _lost(line: SummaryRow) -> int:
     return line.told.counts["messages_failed"] + line.told.counts["messages_expired"]
 
 

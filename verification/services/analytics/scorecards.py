@@ -16,7 +16,7 @@ from django.utils import timezone
 from verification.models import BreakerOpening, HourlyFaults, Provider
 from verification.services.analytics import report
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.report import Told
+from verification.services.analytics.report import FigureSums
 
 OPENINGS_TOLD = 50  # the latest of a range
 
@@ -26,7 +26,7 @@ class Card:
     """The record of one provider. ``asked`` counts its calls, also for messages that another carried in the end."""
 
     provider: Provider
-    told: Told
+    told: FigureSums
 
     @property
     def asked(self) -> int:
@@ -69,7 +69,7 @@ def cards(projects: Sequence[int], provider: Provider, span: Range, country: str
     found = report.grouped(projects, span, ("provider_id",), where)
     others = Provider.objects.serving(list(projects)).filter(channel=provider.channel).exclude(pk=provider.pk)
     rows = [provider, *others.in_order()]
-    return [Card(each, found.get((each.pk,), Told())) for each in rows]
+    return [Card(each, found.get((each.pk,), FigureSums())) for each in rows]
 
 
 def countries(projects: Sequence[int], provider: Provider, span: Range) -> list[str]:

@@ -53,7 +53,7 @@ _MASKED = re.compile(r"\+[0-9]+\*{3,}[0-9]{2}|[A-Za-z0-9]?\*{3}@.+")
 
 
 @dataclass(slots=True)
-class Found:
+class SearchResult:
     """The newest stories: sessions, and messages without one. ``addresses`` are those that the term was read as."""
 
     addresses: list[str] = field(default_factory=list)
@@ -69,7 +69,9 @@ class Found:
         return hits[0] if len(hits) == 1 and not self.refusals else None
 
 
-def search(term: str, projects: list[int], *, before_addresses: Callable[[list[str]], None] | None = None) -> Found:
+def search(
+    term: str, projects: list[int], *, before_addresses: Callable[[list[str]], None] | None = None
+) -> SearchResult:
     """Return what the term names in these projects.
 
     ``before_addresses`` is called with the addresses that the term may mean, before any of them is looked up; what it
@@ -77,9 +79,9 @@ def search(term: str, projects: list[int], *, before_addresses: Callable[[list[s
     """
     term = term.strip()[:TERM_MAX_LENGTH]
     if not term or "\0" in term or not projects:
-        return Found()
+        return SearchResult()
     if is_masked(term):
-        return Found(refusals=_refusals([term], projects))
+        return SearchResult(refusals=_refusals([term], projects))
     found = _by_id(term, projects)
     if found.sessions or found.messages:
         return found
@@ -152,9 +154,9 @@ def _countries(projects: list[int]) -> list[str]:
     return list(dict.fromkeys(names))[:COUNTRIES]
 
 
-def _by_id(term: str, projects: list[int]) -> Found:
+def _by_id(term: str, projects: list[int]) -> SearchResult:
     """Return what has this id: ours or a vendor's, or the id of a request that made it."""
-    found = Found()
+    found = SearchResult()
     for add in (_add_ours, _add_vendors, _add_requested):
         add(term, projects, found)
         if found.sessions or found.messages:
@@ -162,21 +164,21 @@ def _by_id(term: str, projects: list[int]) -> Found:
     return found
 
 
-def _add_ours(term: str, projects: list[int], found: Found) -> None:
+def _add_ours(term: str, projects: list[int], found: SearchResult) -> None:
     """Add the session or the message of this id, also as an event names it."""
     if is_session_id(term.upper()):
         found.sessions += Session.objects.filter(pk=term.upper(), project__in=projects)
     elif term.startswith("evt_"):
-        _add_told(whole_number(term.removeprefix("evt_")), projects, found)
+        _add_event(whole_number(term.removeprefix("evt_")), projects, found)
     elif (number := whole_number(term.removeprefix("msg_"))) is not None:
         _add_messages(Message.objects.filter(pk=number, project__in=projects), found)
 
 
-def _add_vendors(term: str, projects: list[int], found: Found) -> None:
+def _add_vendors(term: str, projects: list[int], found: SearchResult) -> None:
     _add_messages(_by_vendors_id(term, projects), found)
 
 
-def _add_requested(term: str, projects: list[int], found: Found) -> None:
+def _add_requested(term: str, projects: list[int], found: SearchResult) -> None:
     if ids.REQUEST_ID.fullmatch(term):
         sessions, messages = rows_made_by(term, projects, most=MOST + 1)
         found.is_cut = len(sessions) > MOST
@@ -184,7 +186,7 @@ def _add_requested(term: str, projects: list[int], found: Found) -> None:
         _add_messages(messages, found)
 
 
-def _add_told(event_id: int | None, projects: list[int], found: Found) -> None:
+def _add_event(event_id: int | None, projects: list[int], found: SearchResult) -> None:
     """Add the session or the message that an event told of."""
     event = WebhookEvent.objects.filter(pk=event_id, project__in=projects).first() if event_id else None
     if event is None:
@@ -212,7 +214,7 @@ def _by_vendors_id(term: str, projects: list[int]) -> list[Message]:
     return list(Message.objects.filter(pk__in=found, project__in=projects))
 
 
-def _add_messages(messages: Iterable[Message], found: Found) -> None:
+def _add_messages(messages: Iterable[Message], found: SearchResult) -> None:
     """Add each message's session, or the message itself where it has none."""
     for message in messages:
         if message.session is None:
@@ -228,7 +230,7 @@ def _recipients(addresses: list[str], projects: list[int]) -> list[int]:
     return list(rows.values_list("pk", flat=True)[:RECIPIENTS])
 
 
-def _add_traffic_of(recipient: int, found: Found) -> None:
+def _add_traffic_of(recipient: int, found: SearchResult) -> None:
     """Add the newest stories of a recipient. One at a time, as the index has one recipient's rows in their order."""
     sessions = list(Session.objects.filter(recipient=recipient).order_by("-created_at")[: MOST + 1])
     messages = list(Message.objects.filter(recipient=recipient).order_by("-created_at")[:MESSAGES_LOOKED_AT])
@@ -242,7 +244,7 @@ def _created(row: Session | Message) -> float:
     return row.created_at.timestamp()
 
 
-def _refusals_of(found: Found, projects: list[int]) -> list[Decision]:
+def _refusals_of(found: SearchResult, projects: list[int]) -> list[Decision]:
     """Return what was refused to these addresses, as far as the log names them.
 
     Where there is no story, that may be the prefix or the country, of which the log names no number.

@@ -20,7 +20,7 @@ from verification.services.analytics import costs, price_comparison, report
 from verification.services.analytics.impact import read_break_key
 from verification.services.analytics.price_comparison import Money, money_of
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.report import Told, Where
+from verification.services.analytics.report import FigureSums, Where
 from verification.services.notifications import balance_alerts, provider_alerts
 
 EVENTS_TOLD = 50  # the latest of a range: more marks on a chart hide each other
@@ -30,17 +30,17 @@ NOT_SENT, NO_COUNTRY = gettext_lazy("Not sent"), gettext_lazy("No country")  # t
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SummaryRow:
     """The figures of one channel, provider, country, language or project. ``key`` is its value in the rows."""
 
     key: Any
     name: str
-    told: Told
-    before: Told
+    told: FigureSums
+    before: FigureSums
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class AlertOfRange:
     """An alert of the range. ``until`` is the end of an outage that is over."""
 
     alert: int
@@ -60,16 +60,16 @@ class Summary:
     """
 
     span: Range
-    told: Told
-    before: Told
+    told: FigureSums
+    before: FigureSums
     users: int | None
     users_before: int | None
-    over_time: list[tuple[datetime, Told]]
-    over_time_before: list[tuple[datetime, Told]]
-    by: dict[str, list[Line]]
+    over_time: list[tuple[datetime, FigureSums]]
+    over_time_before: list[tuple[datetime, FigureSums]]
+    by: dict[str, list[SummaryRow]]
     refused: list[tuple[str, int]]
     refused_before: int
-    events: list[Event]
+    events: list[AlertOfRange]
     money: Money
 
     @property
@@ -104,7 +104,7 @@ def summarize(
     )
 
 
-def events(projects: Sequence[int], span: Range, where: Where | None = None) -> list[Event]:
+def events(projects: Sequence[int], span: Range, where: Where | None = None) -> list[AlertOfRange]:
     """Return the latest alerts of a range, in the order of time.
 
     Of one provider's figures these are its own alerts and the outages of its channel; of one country's, no other's.
@@ -118,7 +118,7 @@ def events(projects: Sequence[int], span: Range, where: Where | None = None) -> 
         found = found.exclude(Q(kind__in=(COLLAPSE, COLLAPSE_OVER)) & ~Q(key__contains=f" {country} "))
     return sorted(
         (
-            Event(each.pk, each.project_id, each.kind, each.key, each.title, _began(each, span), each.ended_at)
+            AlertOfRange(each.pk, each.project_id, each.kind, each.key, each.title, _began(each, span), each.ended_at)
             for each in found.order_by("-created_at")[:EVENTS_TOLD]
         ),
         key=lambda event: event.at,
@@ -181,31 +181,31 @@ def word(dimension: str) -> str:
     return dimension.removesuffix("_id")
 
 
-def _short(told: Told) -> dict[str, Any]:
+def _short(told: FigureSums) -> dict[str, Any]:
     return {"verified": told.counts["sessions_verified"], "conversion_percent": told.conversion}
 
 
-def _total(rows: dict[tuple[Any, ...], Told]) -> Told:
-    whole = Told()
+def _total(rows: dict[tuple[Any, ...], FigureSums]) -> FigureSums:
+    whole = FigureSums()
     for told in rows.values():
         whole.add(told.counts, told.times)
     return whole
 
 
 def _lines(
-    place: int, dimension: str, rows: dict[tuple[Any, ...], Told], rows_before: dict[tuple[Any, ...], Told]
-) -> list[Line]:
+    place: int, dimension: str, rows: dict[tuple[Any, ...], FigureSums], rows_before: dict[tuple[Any, ...], FigureSums]
+) -> list[SummaryRow]:
     """Return the figures by one dimension, the rows with most sessions first."""
     found, before = _by_place(place, rows), _by_place(place, rows_before)
     names = _names(dimension, list(found))
-    lines = [Line(key, names[key], told, before.get(key, Told())) for key, told in found.items()]
+    lines = [SummaryRow(key, names[key], told, before.get(key, FigureSums())) for key, told in found.items()]
     return sorted(lines, key=lambda line: (-line.told.counts["sessions"], -line.told.counts["messages"], line.name))
 
 
-def _by_place(place: int, rows: dict[tuple[Any, ...], Told]) -> dict[Any, Told]:
-    found: dict[Any, Told] = {}
+def _by_place(place: int, rows: dict[tuple[Any, ...], FigureSums]) -> dict[Any, FigureSums]:
+    found: dict[Any, FigureSums] = {}
     for keys, told in rows.items():
-        found.setdefault(keys[place], Told()).add(told.counts, told.times)
+        found.setdefault(keys[place], FigureSums()).add(told.counts, told.times)
     return found
 
 

@@ -47,7 +47,7 @@ def _bring(bringing: ApplyContext, found: AlertService | None, values: Mapping[s
         if found is None:
             alert_services.require_place(bringing.project)
     if changed:
-        for name, sentence in alert_services.judge(row.kind, text or "", row.chat).items():
+        for name, sentence in alert_services.check_service(row.kind, text or "", row.chat).items():
             raise bringing.refuse((*path, sections.ADDRESS if name == "secret" else name), sentence)
     save_changes(row, changed)
 

@@ -12,7 +12,7 @@ from verification.core import tracing
 from verification.core.errors import ApiError
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.records import traceparents
-from verification.services.records.decisions import note_refusal
+from verification.services.records.decisions import record_refusal
 from verification.services.sessions import send
 from verification.sql.rows import DueFallback
 
@@ -59,7 +59,7 @@ def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collecti
         try:
             send.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type)
         except ApiError as refusal:
-            note_refusal(refusal)
+            record_refusal(refusal)
             told = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
             log.info("no fall-back to a channel", extra=told)
             continue

@@ -60,9 +60,9 @@ def find_provider(provider_uuid: str, secret: str, *, client_address: str, size:
     try:
         provider = _find_provider(provider_uuid, secret)
     except ApiError:
-        hook_limits.note_unknown(path, client_address)
+        hook_limits.count_unknown(path, client_address)
         raise
-    hook_limits.note_known(path, provider.project_id, size=size)
+    hook_limits.remember_known(path, provider.project_id, size=size)
     return provider
 
 
@@ -108,7 +108,7 @@ def act_on_once(provider: Provider, reply: HookReply) -> None:
         bot_updates.store(provider, told, key=reply.dedup_key)
     for event in reply.events:
         if isinstance(event, Consent):
-            suppressions.heed(provider, event)
+            suppressions.apply_consent(provider, event)
     act_on(provider, [event for event in reply.events if isinstance(event, Receipt)])
 
 

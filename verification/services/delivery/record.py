@@ -96,7 +96,7 @@ def attempt_of(
     )
 
 
-def note_attempt(message: ClaimedMessage, attempt: Attempt) -> None:
+def record_attempt(message: ClaimedMessage, attempt: Attempt) -> None:
     """Record a call that did not decide the message, which stays claimed."""
     _record(message, None, attempt=attempt)
 

@@ -19,7 +19,7 @@ from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed, KeyUnknown
 from verification.models import Choice, MessageStatus, Subscription
 from verification.services.delivery import record
-from verification.services.delivery.ask import ask, note_fault, told
+from verification.services.delivery.ask import call_provider, log_fields, record_fault
 from verification.services.delivery.compose import addressed, compose
 from verification.services.delivery.connections import sender_of
 from verification.services.delivery.policy import POLICY
@@ -194,8 +194,8 @@ class Round:
         """Ask one provider, and record its answer. Return whether the answer decides the message."""
         asked_at = time.monotonic()
         with tracing.span("ask provider", "CLIENT", provider=provider.id, channel=self.message.channel):
-            result = ask(provider, sender, outgoing, seconds=seconds)
-            tracing.tell(outcome=result.outcome.value, country=self.country)
+            result = call_provider(provider, sender, outgoing, seconds=seconds)
+            tracing.annotate(outcome=result.outcome.value, country=self.country)
         latency = time.monotonic() - asked_at
         attempt = record.attempt_of(provider, outgoing, result, latency=latency, choice=choice)
         is_decided = self._record(provider, result, attempt)
@@ -232,11 +232,11 @@ class Round:
             return True
         if log.isEnabledFor(logging.INFO):
             answer = {"outcome": result.outcome.value, "error": attempt.attempt_error or None}
-            log.info("a provider did not accept a message", extra=self._told() | told(provider) | answer)
+            log.info("a provider did not accept a message", extra=self._told() | log_fields(provider) | answer)
         if not POLICY[result.outcome].next_provider:
             record.close(self.message, MessageStatus.FAILED, error=result.error, attempt=attempt)
             return True
-        record.note_attempt(self.message, attempt)
+        record.record_attempt(self.message, attempt)
         self._remember_refusal(result)
         return False
 
@@ -262,16 +262,16 @@ class Round:
         elif result.outcome is Outcome.ACCEPTED and provider.open_until is not None:
             sql.call("note_provider_success", provider=provider.id)
             forget_providers()  # else this process's other threads leave it out for up to a second more
-            log.info("a provider works again", extra=told(provider))
+            log.info("a provider works again", extra=log_fields(provider))
 
     def _report_complaints(self) -> None:
         """Tell owners and breakers of the answers that concern them, once the message itself is settled."""
         for provider, result in self.complaints:
             policy = POLICY[result.outcome]
             if policy.tells_owner:
-                provider_alerts.tell_owner(self.message.project_id, provider, result)
+                provider_alerts.alert_owner(self.message.project_id, provider, result)
             if policy.is_fault or policy.is_paused:
-                note_fault(provider, result)
+                record_fault(provider, result)
 
     def _remember_refusal(self, result: Result) -> None:
         policy = POLICY[result.outcome]

@@ -195,7 +195,7 @@ def _count_figures() -> dict[str, int]:
     return {}
 
 
-def _note_purge(project: Project, before: datetime) -> None:
+def _record_purge(project: Project, before: datetime) -> None:
     """Note that rows before then are being removed. The time never moves back, whatever ``retention_days`` becomes.
 
     A project that was deleted meanwhile has nothing to note.
@@ -213,7 +213,7 @@ def _counted(kind: str, rows: QuerySet[Any]) -> dict[str, int]:
 
 def _purge_project(project: Project, now: datetime, days: int | None) -> dict[str, int]:
     before = now - timedelta(days=max(days or project.retention_days, MIN_DAYS))
-    _note_purge(project, before)
+    _record_purge(project, before)
     counts = {"messages": 0, "sessions": 0, "hashed": 0}
     if project.retention_mode == RetentionMode.HASH:
         counts["hashed"] = _hash_old_rows(project, before)

@@ -32,14 +32,16 @@ LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for a lock that did not come w
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class IdempotentAnswer:
     """An answer. ``is_replayed``: an earlier request with this key got it first."""
 
     body: dict[str, Any]
     is_replayed: bool
 
 
-def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]) -> Answer:
+def answer_once(
+    *, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]
+) -> IdempotentAnswer:
     """Return the stored answer to this key, or the answer of ``execute`` and store it. Refusals are not stored.
 
     Raises ``idempotency_conflict`` where the key came with another body or another secret key, and with ``retry_after``
@@ -55,7 +57,9 @@ def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: C
     return answer
 
 
-def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]) -> Answer | ApiError:
+def _answer(
+    caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]
+) -> IdempotentAnswer | ApiError:
     """Return a refusal by ``execute`` instead of raising it: raising would roll back what the traffic guard wrote."""
     stored = _claim(caller, key, digests[0])
     binding = crypto.idempotent_answer_binding(caller.project.id, key)
@@ -67,7 +71,7 @@ def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[]
             own.delete()
             return refusal
         own.update(answer_encrypted=encrypt(json.dumps(answer), binding=binding), message=answer["message_id"])
-        return Answer(answer, is_replayed=False)
+        return IdempotentAnswer(answer, is_replayed=False)
     if bytes(stored.body_digest) not in digests or stored.api_key_id != caller.key_id:
         raise ApiError("idempotency_conflict")
     try:
@@ -77,7 +81,7 @@ def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[]
             "idempotency_conflict",
             "The message of this key was accepted, but its answer can no longer be read. Do not send it again.",
         ) from None
-    return Answer(answer, is_replayed=True)
+    return IdempotentAnswer(answer, is_replayed=True)
 
 
 def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:

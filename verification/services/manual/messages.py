@@ -95,7 +95,7 @@ def send_message(
     if row.outcome != "queued":
         raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
     if not recipient.is_test:
-        traceparents.keep(message_id)
+        traceparents.store(message_id)
         wake.wake(message_id)
     return SentMessage(message_id, code)
 

@@ -22,7 +22,7 @@ from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
 from verification.models import AlertService, AlertServiceKind, Project
 from verification.models.bounds import MAX_ALERT_SERVICES, require_room
-from verification.services.projects.settings import judge_called_url
+from verification.services.projects.settings import check_called_url
 from verification.services.providers.http_client import http_client
 from verification.services.providers.store import ProviderStore
 
@@ -36,7 +36,7 @@ _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{20,100}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
 
 
-def judge(kind: str, secret: str, chat: str) -> dict[str, str]:
+def check_service(kind: str, secret: str, chat: str) -> dict[str, str]:
     """Return by field why a service cannot be told with these values."""
     if kind == AlertServiceKind.TELEGRAM:
         found = {}
@@ -48,7 +48,7 @@ def judge(kind: str, secret: str, chat: str) -> dict[str, str]:
     if not secret:
         return {}
     try:
-        _judge_address(kind, secret)
+        _check_address(kind, secret)
     except UserError as error:
         return {"secret": str(error)}
     return {}
@@ -66,7 +66,7 @@ def require_place(project: Project) -> None:
     require_room(project, AlertService.objects.filter(project=project), MAX_ALERT_SERVICES, refusal)
 
 
-def tell(service: AlertService, *, title: str, text: str) -> str:
+def send(service: AlertService, *, title: str, text: str) -> str:
     """Write to a service, and note the outcome with it. Return why it failed, or an empty text."""
     error = _try(service, title, text)[:ERROR_MAX_LENGTH]
     outcome: dict[str, Any] = {"error": error} if error else {"error": "", "told_at": sql.now()}
@@ -74,11 +74,11 @@ def tell(service: AlertService, *, title: str, text: str) -> str:
     return error
 
 
-def tell_all(project: Project, already: list[int], *, title: str, text: str) -> tuple[list[int], list[str]]:
+def send_to_all(project: Project, already: list[int], *, title: str, text: str) -> tuple[list[int], list[str]]:
     """Write to each enabled service but those told ``already``. Return the ids of all told, and what failed."""
     told, errors = list(already), []
     for service in AlertService.objects.filter(project=project, is_enabled=True).exclude(pk__in=already).order_by("pk"):
-        if error := tell(service, title=title, text=text):
+        if error := send(service, title=title, text=text):
             errors.append(f"{service.name}: {error}")
         else:
             told.append(service.pk)
@@ -120,11 +120,11 @@ def _apprise(service: AlertService, url: str, title: str, text: str) -> None:
     adapter.send(message)
 
 
-def _judge_address(kind: str, address: str) -> None:
+def _check_address(kind: str, address: str) -> None:
     if kind == AlertServiceKind.SLACK:
         if not address.startswith("https://"):
             raise UserError(_("Enter the webhook's address, which begins with https://."))
-        judge_called_url(address)
+        check_called_url(address)
         return
     if re.search(r"\{(to|to_digits|code)\}", address):
         raise UserError(_("An alert has no recipient and no code: write the room or address itself."))

@@ -66,7 +66,7 @@ def deliver(row: tuple[int]) -> None:
     # A test project's failures are wanted, so nobody is called or mailed. They stand on its page of alerts.
     is_silent = alert.project.is_sandbox
     held_until = None if is_silent else schedule.held_until(alert.project, alert.kind, sql.now())
-    errors = [] if is_silent else _tell(alert, with_people=held_until is None)
+    errors = [] if is_silent else _send(alert, with_people=held_until is None)
     alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
     alert.due_at = schedule.next_try(alert.tries) if errors else None
     if held_until and alert.due_at is None:
@@ -76,13 +76,13 @@ def deliver(row: tuple[int]) -> None:
         log.warning("Alert %s of project %s was given up: %s", alert.pk, alert.project_id, alert.error)
 
 
-def _tell(alert: Alert, *, with_people: bool) -> list[str]:
+def _send(alert: Alert, *, with_people: bool) -> list[str]:
     """Call the owner's server, and write to people unless they are left alone. Return what failed."""
     ways = (_post, _mail, _write_to_services) if with_people else (_post,)
-    return [error for way in ways for error in _tell_by(way, alert)]
+    return [error for way in ways for error in _send_by(way, alert)]
 
 
-def _tell_by(way: Callable[[Alert], list[str]], alert: Alert) -> list[str]:
+def _send_by(way: Callable[[Alert], list[str]], alert: Alert) -> list[str]:
     """Tell by one way, and keep at once that it worked, so that a worker that dies now tells nobody twice."""
     try:
         errors = way(alert)
@@ -128,7 +128,7 @@ def _mail(alert: Alert) -> list[str]:
 def _write_to_services(alert: Alert) -> list[str]:
     """Write the alert to the services that have not taken it. Return why some failed."""
     page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
-    alert.told_services, errors = alert_services.tell_all(
+    alert.told_services, errors = alert_services.send_to_all(
         alert.project,
         alert.told_services or [],
         title=f"[{alert.project.name}] {alert.title}",

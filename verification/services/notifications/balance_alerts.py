@@ -28,14 +28,14 @@ def run() -> int:
         try:
             if balances.ask(provider):
                 told += 1
-                tell_owner(provider)
+                alert_owner(provider)
         except Exception as error:  # an adapter may be of the operator's own making
             log.error("provider %s: its balance cannot be asked (%s)", provider.pk, sql.reason(error))
     balances.purge()
     return told
 
 
-def tell_owner(provider: Provider) -> None:
+def alert_owner(provider: Provider) -> None:
     """Alert once for each top-up when the balance lasts less than the project's number of days.
 
     A system provider is the operator's matter, and the log tells them.

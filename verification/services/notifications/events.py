@@ -83,14 +83,14 @@ def deliver(row: DescribedEvent) -> None:
     parent = traceparents.of_message(row.message_id) or traceparents.of_session(row.session_id)
     with tracing.span("callback", "CLIENT", parent=parent, event=row.type):
         try:
-            tried = _tell(row)
+            tried = _send(row)
         except DatabaseError:
             raise
         except Exception as error:  # no fault of the customer's server: the schedule holds for it too
             what = type(error).__name__
             log.error("Event %s of project %s could not be sent: %s.", webhook_id(row), row.project_id, what)
             tried = Try(None, error=f"It could not be sent: {what}.")
-        tracing.tell(project=row.project_id, result=tried.result, status=tried.status, tries=row.tries)
+        tracing.annotate(project=row.project_id, result=tried.result, status=tried.status, tries=row.tries)
     metrics.count_callback(tried.result)
     WebhookAttempt.objects.create(
         event_id=row.id,
@@ -107,7 +107,7 @@ def deliver(row: DescribedEvent) -> None:
         log.warning("Event %s was given up after %s tries.", webhook_id(row), row.tries)
 
 
-def _tell(row: DescribedEvent) -> Try:
+def _send(row: DescribedEvent) -> Try:
     if not row.url:
         return Try(None, error="The project has no address for events any more.")
     project = Project.objects.get(pk=row.project_id)

@@ -39,7 +39,7 @@ MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises a
 _told: Cooldown[tuple[int, Outcome, date]] = Cooldown(MAX_REMEMBERED)
 
 
-def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
+def alert_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
     """Tell the owner once a day, for each kind of refusal.
 
     A system provider is the operator's matter, and the log tells them.

@@ -19,8 +19,8 @@ log = logging.getLogger(__name__)
 PER_MINUTE = 60
 
 
-class NotedRefusals:
-    """A context in which each refusal that is raised is noted, as :func:`note_refused` does."""
+class RecordedRefusals:
+    """A context in which each refusal that is raised is recorded, as :func:`record_refused` does."""
 
     __slots__ = ("project", "session_id", "to")
 
@@ -32,10 +32,10 @@ class NotedRefusals:
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, ApiError):
-            note_refused(self.project, error, to=self.to, session_id=self.session_id)
+            record_refused(self.project, error, to=self.to, session_id=self.session_id)
 
 
-def note_refused(project: ProjectConfig, refusal: ApiError, *, to: str, session_id: str | None = None) -> None:
+def record_refused(project: ProjectConfig, refusal: ApiError, *, to: str, session_id: str | None = None) -> None:
     """Note that a code for ``to`` did not go out, if a rule of the decision log refused it and the project wants that.
 
     Call this after the refusing transaction. It never raises: the refusal stands, whatever becomes of its event.

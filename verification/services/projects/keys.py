@@ -87,11 +87,11 @@ class Callers:
             self._projects.put(row.project_id, project, read_at=now)
         self._keys.put(digest, _Key(row.key_id, row.kind, row.project_id, row.expires_at), read_at=now)
         if row.is_use_due:
-            _note_use(row.key_id)
+            _record_use(row.key_id)
         return Caller(row.key_id, row.kind, project, row.expires_at)
 
 
-def _note_use(key_id: int) -> None:
+def _record_use(key_id: int) -> None:
     """Keep ``last_used_at`` to the minute: of all processes, one writes it once a minute."""
     now = timezone.now()
     due = Q(last_used_at=None) | Q(last_used_at__lt=now - timedelta(minutes=1))
@@ -187,7 +187,7 @@ def authenticate(text: str, *, client_address: str = "", is_held_off: bool = Fal
         raise _refusal()
     networks = caller.project.secret_key_networks
     if caller.kind == KeyKind.SECRET and networks and not contain(networks, client_address):
-        _note_stranger(caller, client_address or _("an unknown address"))
+        _log_foreign_network(caller, client_address or _("an unknown address"))
         raise _refusal()
     return caller
 
@@ -224,7 +224,7 @@ def _list_live_keys() -> frozenset[bytes] | None:
     return listed if len(listed) <= MAX_LISTED_KEYS else None
 
 
-def _note_stranger(caller: Caller, client_address: str) -> None:
+def _log_foreign_network(caller: Caller, client_address: str) -> None:
     log.warning(
         "Secret key %s of project %s was refused: %s is outside of the project's networks.",
         caller.key_id,
@@ -232,7 +232,7 @@ def _note_stranger(caller: Caller, client_address: str) -> None:
         client_address,
     )
     figures = {"key": caller.key_id, "networks": " ".join(map(str, caller.project.secret_key_networks))}
-    decisions.note(project_id=caller.project.id, rule="secret_key_network", subject=client_address, figures=figures)
+    decisions.record(project_id=caller.project.id, rule="secret_key_network", subject=client_address, figures=figures)
 
 
 def _refusal() -> ApiError:

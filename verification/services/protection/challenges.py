@@ -1,4 +1,4 @@
-"""Bot protection: the callers who are asked for a challenge, and the judgement of their answers.
+"""Bot protection: the callers who are asked for a challenge, and the result of their answers.
 
 An answer is judged here, before anything is written or sent. ``open_session`` and ``send_code`` use it up in the
 transaction that it pays for. So it works once under any parallelism, and a fault of ours before that leaves it good.
@@ -12,10 +12,10 @@ from typing import Any, NoReturn
 from django.conf import settings
 
 from providers.challenges import VENDORS, altcha, is_dummy_secret
-from providers.challenges.base import Judgement, Site, Verdict
+from providers.challenges.base import ChallengeOutcome, ChallengeResult, Site
 from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, Wait, bulkhead
-from verification.core.caching import CircuitBreaker, Cooldown, TTLCache
+from verification.core.caching import Breaker, Cooldown, TTLCache
 from verification.core.crypto import DecryptionFailed, decrypt, puzzle_keys, stored_digest
 from verification.core.errors import ApiError
 from verification.models import ChallengeProvider
@@ -37,9 +37,7 @@ MAX_REMEMBERED = 10_000  # projects that a process remembers; of unknown ids nex
 
 _told: Cooldown[int] = Cooldown(MAX_REMEMBERED)
 _asked_for: TTLCache[str, ProjectConfig | None] = TTLCache(MAX_REMEMBERED)  # projects by the id that pages know
-_away: CircuitBreaker[tuple[int, str]] = CircuitBreaker(
-    seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW
-)  # by project and vendor
+_away: Breaker[tuple[int, str]] = Breaker(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
 
 
 def is_asked(recipient: RecipientPolicy) -> bool:
@@ -97,28 +95,28 @@ def verify(recipient: RecipientPolicy, token: str | None, *, is_asked: bool) -> 
         return stored_digest(solved.puzzle, kind=ANSWER)
     limits.require_few_failed_challenges(project, client_address)
     try:
-        judgement = _ask_vendor(project, challenge, token)
+        result = _ask_vendor(project, challenge, token)
     except BulkheadFull:
         # Whoever sends many answers at once brings this about. It tells nothing of the vendor, and so opens nothing.
         log.warning("project %s: too many requests are waiting for an answer already.", project.id)
         if is_asked:
             raise ApiError("challenge_unavailable") from None
         return None
-    match judgement.verdict:
-        case Verdict.PASSED:
+    match result.outcome:
+        case ChallengeOutcome.PASSED:
             return stored_digest(token, kind=ANSWER)
-        case Verdict.FAILED:
+        case ChallengeOutcome.FAILED:
             limits.count_failed_challenge(project, client_address)
-            _fail(project, judgement.reason)
+            _fail(project, result.reason)
     is_let_in = challenge.fails_open or not is_asked
-    level = logging.ERROR if judgement.verdict is Verdict.MISCONFIGURED else logging.WARNING
+    level = logging.ERROR if result.outcome is ChallengeOutcome.MISCONFIGURED else logging.WARNING
     log.log(
         level,
         "project %s: %s is %s: %s; the caller is %s.",
         project.id,
         challenge.provider,
-        judgement.verdict.value,
-        judgement.reason,
+        result.outcome.value,
+        result.reason,
         "let in unchallenged" if is_let_in else "refused",
     )
     if not is_let_in:
@@ -139,35 +137,37 @@ def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any]
     return puzzle, project.origins
 
 
-def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) -> Judgement:
+def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) -> ChallengeResult:
     if challenge.sealed_secret is None:
-        return Judgement(Verdict.MISCONFIGURED, "there is no secret")
+        return ChallengeResult(ChallengeOutcome.MISCONFIGURED, "there is no secret")
     try:
         secret = decrypt(challenge.sealed_secret, binding=crypto.challenge_secret_binding(project.public_id))
     except DecryptionFailed:
-        return Judgement(Verdict.MISCONFIGURED, "its secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+        return ChallengeResult(
+            ChallengeOutcome.MISCONFIGURED, "its secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?"
+        )
     if not settings.IS_EMBEDDED and is_dummy_secret(challenge.provider, secret):
-        return Judgement(Verdict.MISCONFIGURED, "its secret is one for tests, which lets everybody pass")
+        return ChallengeResult(ChallengeOutcome.MISCONFIGURED, "its secret is one for tests, which lets everybody pass")
     site = Site(challenge.api_key, secret, challenge.hosts, challenge.min_score)
     return _ask_unless_away((project.id, challenge.provider), site, token)
 
 
-def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgement:
+def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> ChallengeResult:
     """Ask the vendor, or answer for it while it is down: then one caller asks every few seconds, the others do not.
 
     Raises :class:`BulkheadFull` where too many of our requests wait for vendors already.
     """
-    if not _away.take_turn(vendor):
-        return Judgement(Verdict.UNAVAILABLE, "it did not answer a moment ago")
+    if not _away.allow(vendor):
+        return ChallengeResult(ChallengeOutcome.UNAVAILABLE, "it did not answer a moment ago")
     project_id, provider = vendor
     url = settings.CHALLENGE_VERIFY_URLS.get(provider, "")
     with bulkhead(project_id, Wait.CHALLENGE_VENDOR):
-        judgement = VENDORS[provider].verify(site, token, http=http_client(), url=url)
-    if judgement.verdict is Verdict.UNAVAILABLE:
-        _away.failed(vendor)
+        result = VENDORS[provider].verify(site, token, http=http_client(), url=url)
+    if result.outcome is ChallengeOutcome.UNAVAILABLE:
+        _away.record_failure(vendor)
     else:
-        _away.answered(vendor)
-    return judgement
+        _away.record_success(vendor)
+    return result
 
 
 def _require(challenge: ChallengeConfig) -> NoReturn:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from verification.core.addresses import Address, NumberType, is_reachable, kind_of, mask
 from verification.core.error_codes import CATALOGUE
-from verification.core.errors import ApiError, Decision, refusal
+from verification.core.errors import ApiError, DecisionRecord, refusal
 from verification.models import ListSubject
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
@@ -61,7 +61,7 @@ def require_sending(recipient: RecipientPolicy, channel: str) -> None:
             "service_unavailable",
             STOPPED,
             retry_after=STOPPED_RETRY_SECONDS,
-            decision=Decision(project.id, "kill_switch", "all sending"),
+            decision=DecisionRecord(project.id, "kill_switch", "all sending"),
         )
     if recipient.sandbox.refusal is not None:
         outcome, retry_after = recipient.sandbox.refusal
@@ -76,9 +76,9 @@ def refusal_of(
     if rule == "daily_budget":
         spent = project.spent_costs.get(channel or "")
         figures = {"budget": project.budgets.get(channel or "")} if spent is None else {"budget_in_money": spent}
-        decision = Decision(project.id, rule, channel or "", figures)
+        decision = DecisionRecord(project.id, rule, channel or "", figures)
     elif rule in RULES:
-        decision = Decision(project.id, rule, mask(to), {"retry_after": retry_after} if retry_after else {})
+        decision = DecisionRecord(project.id, rule, mask(to), {"retry_after": retry_after} if retry_after else {})
     return refusal(outcome, retry_after, decision=decision)
 
 
@@ -119,4 +119,4 @@ def _named(subject: str, recipient: RecipientPolicy) -> str:
 
 
 def _not_allowed(project: ProjectConfig, rule: str, subject: str, figures: Mapping[str, object]) -> ApiError:
-    return ApiError("recipient_not_allowed", decision=Decision(project.id, rule, subject, figures))
+    return ApiError("recipient_not_allowed", decision=DecisionRecord(project.id, rule, subject, figures))

@@ -18,7 +18,7 @@ MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises a
 _told: Cooldown[tuple[int, date]] = Cooldown(MAX_REMEMBERED)
 
 
-def note_browser(caller: Caller, origin: str) -> None:
+def alert_on_browser(caller: Caller, origin: str) -> None:
     """Tell the owner, once a day, that a secret key came with an origin: browsers send one, so it is in a page."""
     today = timezone.now().date()
     if _told.left((caller.key_id, today)):

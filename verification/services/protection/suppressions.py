@@ -38,7 +38,7 @@ def lift(suppression: Suppression) -> bool:
     return bool(Suppression.objects.filter(pk=suppression.pk, lifted_at=None).update(lifted_at=Now()))
 
 
-def heed(provider: Provider, consent: Consent) -> None:
+def apply_consent(provider: Provider, consent: Consent) -> None:
     """End or resume messages to a user who wrote a keyword to the provider's sender, over the provider's channel.
 
     A provider of a project speaks for that project, and the number is suppressed though it was never sent to. The

@@ -10,7 +10,7 @@ from verification import sql
 from verification.core import crypto, ids
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
-from verification.services.notifications.undelivered import NotedRefusals
+from verification.services.notifications.undelivered import RecordedRefusals
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, limits
@@ -19,7 +19,7 @@ from verification.services.protection.guard import judge
 from verification.services.protection.limits import Origin, origin_of
 from verification.services.protection.recipient import RecipientPolicy, forget_bot, policy_for
 from verification.services.records import traceparents
-from verification.services.sessions.channels import SessionChannel, session_channels, usable_channels
+from verification.services.sessions.channels import ChannelAnswer, session_channels, usable_channels
 from verification.services.sessions.code import new_session_code
 from verification.services.sessions.found import find_open
 from verification.services.sessions.send import queue_code
@@ -54,7 +54,7 @@ class OpenedSession:
     session_id: str
     expires_at: datetime
     sent_to: str | None
-    channels: list[SessionChannel]
+    channels: list[ChannelAnswer]
     is_sent: bool
 
 
@@ -66,7 +66,7 @@ def create_session(project: ProjectConfig, address: Address, options: CreateOpti
     stopped). Raises ``rate_limited`` for the client address, the project's second, or a spent budget of the day.
     """
     recipient = policy_for(project, address, client_address=options.client_address)
-    with NotedRefusals(project, to=address.text):
+    with RecordedRefusals(project, to=address.text):
         channels, used_answer = _admit(recipient, options)
         origin = origin_of(project, options.request_id, options.client_address)
         row = _open_or_find(recipient, options, channels, used_answer, origin)
@@ -82,7 +82,7 @@ def create_session(project: ProjectConfig, address: Address, options: CreateOpti
         if row.outcome != "opened":
             raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
         if row.message_id is not None:
-            traceparents.keep(row.message_id)
+            traceparents.store(row.message_id)
             wake.wake(row.message_id)
         return OpenedSession(
             session_id=row.session_id,

@@ -97,7 +97,7 @@ def confirm(user: User, factor_id: int, code: str) -> list[str] | None:
     """
     tries = locked_tries(user)
     factor = SecondFactor.objects.filter(pk=factor_id, user=user, confirmed_at=None).first()
-    if factor is None or not may_try(tries) or not note(tries, is_right=_is_code_of_app(factor, _plain(code))):
+    if factor is None or not may_try(tries) or not count_try(tries, is_right=_is_code_of_app(factor, _plain(code))):
         return None
     is_first = not factors_of(user)
     factor.confirmed_at = timezone.now()
@@ -117,7 +117,7 @@ def check(user: User, code: str) -> str | None:
         return None
     factor = SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).first()
     is_of_app = factor is not None and _is_code_of_app(factor, _plain(code))
-    if not note(tries, is_right=is_of_app or _use_recovery_code(user, _plain(code))):
+    if not count_try(tries, is_right=is_of_app or _use_recovery_code(user, _plain(code))):
         return None
     if factor is None:
         return min(factors)  # a recovery code stands for any of the keys
@@ -184,7 +184,7 @@ def may_try(tries: FactorTries) -> bool:
     return timezone.now() >= tries.failed_at + timedelta(seconds=wait)
 
 
-def note(tries: FactorTries, *, is_right: bool) -> bool:
+def count_try(tries: FactorTries, *, is_right: bool) -> bool:
     """Count a try. Return whether it was right."""
     tries.failures = 0 if is_right else tries.failures + 1
     tries.failed_at = None if is_right else timezone.now()

@@ -38,7 +38,7 @@ class Unreachable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class VisitAnswer:
     """An answer from outside. ``certificate_ends`` is in seconds since 1970, None without TLS."""
 
     status: int
@@ -70,7 +70,7 @@ def is_ours(text: str) -> bool:
         return False
 
 
-def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> Answer:
+def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> VisitAnswer:
     """Make one request and follow no redirect. Raises :class:`Untrusted` and :class:`Unreachable`."""
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -86,7 +86,7 @@ def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = 
             connection.request(method, parts.path or "/", headers=dict(headers or {}))
             response = connection.getresponse()
             told = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, told, response.read(MAX_BYTES), ends)
+            return VisitAnswer(response.status, told, response.read(MAX_BYTES), ends)
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(error.verify_message) from None
         except TimeoutError:

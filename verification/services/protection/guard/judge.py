@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from verification import sql
-from verification.core.errors import ApiError, Decision
+from verification.core.errors import ApiError, DecisionRecord
 from verification.models import GuardMode, GuardRule
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
@@ -53,7 +53,7 @@ def require_no_guesser(project: ProjectConfig, network: str) -> None:
             "rate_limited",
             "Too many wrong codes came from this client address.",
             retry_after=math.ceil(left),
-            decision=Decision(project.id, GuardRule.NETWORK_REFUSED, network),
+            decision=DecisionRecord(project.id, GuardRule.NETWORK_REFUSED, network),
         )
 
 
@@ -64,7 +64,7 @@ def subnet_refusal(project: ProjectConfig, subnet: str, retry_after: int, figure
         "Too many wrong codes came from around this client address. If it is your own server's, list it among the"
         " project's server addresses.",
         retry_after=retry_after,
-        decision=Decision(project.id, GuardRule.STRANGERS, subnet, figures),
+        decision=DecisionRecord(project.id, GuardRule.STRANGERS, subnet, figures),
     )
 
 
