@@ -13,8 +13,8 @@ from verification.core.error_codes import CATALOGUE
 class DecisionRecord:
     """A rule that refused, for the owner's log; callers of the API are never told of it.
 
-    The members are the arguments of ``decisions.record``. Two decisions are equal whatever their figures, so that a flood
-    of one refusal is counted as one.
+    The members are the arguments of ``decisions.record``. Two records are equal whatever their figures, so that a
+    flood of one refusal is counted as one.
     """
 
     project_id: int
