@@ -29,9 +29,8 @@ from verification.models import (
 )
 from verification.models.guard import ABOUT_GUESSING
 from verification.services.projects.snapshot import load_project
-from verification.services.protection.challenges import is_suspected
+from verification.services.protection.challenges import is_suspected, suspects_recipient
 from verification.services.protection.guard import conversion, findings
-from verification.services.protection.guard.judge import suspects_recipient
 from verification.services.protection.recipient import policy_for
 from verification.services.records import decisions
 

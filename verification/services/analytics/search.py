@@ -35,7 +35,7 @@ from verification.models import (
     WrongCode,
 )
 from verification.models.guard import ABOUT_COUNTRIES
-from verification.services.protection.guard.judge import SUBSCRIBER_DIGITS
+from verification.services.protection.recipient import SUBSCRIBER_DIGITS
 
 TERM_MAX_LENGTH = 254  # characters, as the longest address has.
 MOST = 20  # stories of one search, the newest; the lists of sessions and messages have all.

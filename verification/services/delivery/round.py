@@ -14,7 +14,7 @@ from django.utils import timezone
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from verification import sql
 from verification.core import metrics, tracing
-from verification.core.addresses import country_of
+from verification.core.addresses import Address, NumberType, country_of, kind_of
 from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed, KeyUnknown
 from verification.models import Choice, MessageStatus, Subscription
@@ -27,6 +27,7 @@ from verification.services.notifications import provider_alerts
 from verification.services.projects.channel_config import FIXED_ORDER
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.protection.eligibility import why_not_to_send
+from verification.services.protection.recipient import policy_for
 from verification.services.protection.suppressions import suppress
 from verification.services.providers.active import LiveProvider, forget_providers
 from verification.services.providers.latency import is_late
@@ -67,6 +68,7 @@ class Round:
         self.stopping = stopping
         self.started_at = time.monotonic()
         self.country = country_of(message.address)  # derived once: a North American number takes 0.3 ms
+        self.address = Address(message.address, kind_of(message.address), self.country, NumberType.NONE)
         self.refusal = _LastRefusal(may_have_sent=bool(message.unknown_at))
         self.complaints: list[tuple[LiveProvider, Result]] = []
         self.has_asked = False
@@ -98,8 +100,8 @@ class Round:
         return _projects.get(project_id, lambda: load_project(project_id))
 
     def _why_not_to_send(self) -> str:
-        message, project = self.message, self._project()
-        return why_not_to_send(project, message.channel, message.address, self.country) if project else ""
+        project = self._project()
+        return why_not_to_send(policy_for(project, self.address), self.message.channel) if project else ""
 
     def _ask_in_turn(self, outgoing: OutgoingMessage) -> None:
         """Ask one provider after the other until an answer decides the message, or none is left."""

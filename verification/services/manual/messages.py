@@ -8,7 +8,7 @@ from typing import Any
 from django.db import IntegrityError
 
 from verification import sql
-from verification.core import codes, crypto, ids
+from verification.core import crypto, ids
 from verification.core.addresses import Address
 from verification.core.crypto import encrypt
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
@@ -17,11 +17,11 @@ from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.guard import judge
 from verification.services.protection.limits import origin_of
 from verification.services.protection.recipient import policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import bot_link, usable_channels
+from verification.services.sessions.code import generate_code
 from verification.worker import wake
 
 MANUAL_SECONDS = 600  # life of a manual send: a code that is older than 10 minutes helps nobody who waits for it
@@ -67,7 +67,7 @@ def send_message(
     channel = usable_channels(recipient, channel_type)[0]
     require_sending(recipient, channel_type)
     _require_provider(channel, provider_id)
-    code = code or codes.generate_code(project.code_length)
+    code = code or generate_code(project.code_length)
     message_id = ids.generate_message_id()
     row = _queue(
         provider_id,
@@ -82,7 +82,7 @@ def send_message(
         lives_seconds=MANUAL_SECONDS,
         is_test=recipient.is_test,
         terms=recipient.terms,
-        guard=judge.guard_terms(recipient, is_manual=True),
+        guard=recipient.guard_terms(is_manual=True),
         language=language,
         **origin_of(project, request_id, None)._asdict(),
     )

@@ -7,21 +7,22 @@ transaction that it pays for. So it works once under any parallelism, and a faul
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any, NoReturn
 
 from django.conf import settings
 
 from providers.challenges import VENDORS, altcha, is_dummy_secret
 from providers.challenges.base import ChallengeOutcome, ChallengeResult, Site
+from verification import sql
 from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, Wait, bulkhead
 from verification.core.caching import Breaker, Cooldown, TTLCache
 from verification.core.crypto import DecryptionFailed, decrypt, puzzle_keys, stored_digest
 from verification.core.errors import ApiError
-from verification.models import ChallengeProvider
+from verification.models import ChallengeProvider, GuardRule
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
 from verification.services.protection import limits
-from verification.services.protection.guard import judge
 from verification.services.protection.recipient import RecipientPolicy
 from verification.services.providers.http_client import http_client
 
@@ -47,7 +48,7 @@ def is_asked(recipient: RecipientPolicy) -> bool:
         return False
     if challenge.is_always or recipient.sandbox.needs_challenge:
         return True
-    return is_suspected(recipient.project, client_address) or judge.suspects_recipient(recipient)
+    return is_suspected(recipient.project, client_address) or suspects_recipient(recipient)
 
 
 def is_caller_asked(project: ProjectConfig, client_address: str) -> bool:
@@ -62,7 +63,30 @@ def is_suspected(project: ProjectConfig, client_address: str) -> bool:
     The reasons: more sessions came from the client address than the project allows in ten minutes; codes are being
     guessed, in the project or by that address.
     """
-    return limits.is_over_creates(project, client_address) or judge.suspects_caller(project, client_address)
+    return limits.is_over_creates(project, client_address) or _suspects_caller(project, client_address)
+
+
+def _suspects_caller(project: ProjectConfig, client_address: str) -> bool:
+    """Return whether a finding makes this caller suspicious. It asks no database."""
+    network, now = limits.counted_network(project, client_address), time.monotonic()
+    about_the_caller = (
+        (GuardRule.WRONG_CODES, ""),
+        (GuardRule.STRANGERS, ""),
+        (GuardRule.NETWORK, network),
+        (GuardRule.NETWORK_REFUSED, network),
+    )
+    if any(project.findings.get(finding, 0.0) > now for finding in about_the_caller):
+        return True
+    return any(rule == GuardRule.SAME_GUESS and end > now for (rule, _), end in project.findings.items())
+
+
+def suspects_recipient(recipient: RecipientPolicy) -> bool:
+    """Return whether there is a finding about the number's prefix or country, or one may come soon.
+
+    Only a phone number costs a question to the database.
+    """
+    terms = recipient.guard_terms()
+    return terms is not None and bool(sql.call("guard_is_wary", project=recipient.project.id, guard=terms).is_wary)
 
 
 def ask(recipient: RecipientPolicy) -> None:

@@ -6,15 +6,17 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from providers.sandbox import Simulated, outcome_of
+from verification import sql
 from verification.core import crypto
 from verification.core.addresses import Address
 from verification.core.codes import WRONG_CODES_THAT_LOCK
 from verification.core.lifetimes import SESSION_SECONDS
-from verification.models import Session, Subscription
+from verification.models import GuardMode, GuardRule, Session, Subscription
 from verification.services.projects import policy_document
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, TestLoginConfig
 
-RETRY_SECONDS = 600  # the wait that the simulated limit tells, as that of sends in 10 minutes would
+SUBSCRIBER_DIGITS = 4  # the last digits of a number, which a prefix leaves out: 10,000 numbers share one
+SIMULATED_RETRY_SECONDS = 600  # the wait that the simulated limit tells, as that of sends in 10 minutes would
 SHORTEST_SECONDS = 1  # the life of a session that is over before anybody can type its code
 
 
@@ -35,7 +37,7 @@ NOT_SIMULATED = SandboxPolicy(is_simulated=False, has_known_code=False)
 _USUAL = SandboxPolicy()
 _POLICIES = {
     Simulated.SUPPRESSED: SandboxPolicy(refusal=("suppressed", None)),
-    Simulated.OVER_LIMIT: SandboxPolicy(refusal=("too_many_sends", RETRY_SECONDS)),
+    Simulated.OVER_LIMIT: SandboxPolicy(refusal=("too_many_sends", SIMULATED_RETRY_SECONDS)),
     Simulated.GUARDED: SandboxPolicy(refusal=("guarded", None)),
     Simulated.WRONG_CODE: SandboxPolicy(has_known_code=False),
     Simulated.LOCKED: SandboxPolicy(attempts_max=0),
@@ -118,6 +120,30 @@ class RecipientPolicy(NamedTuple):
         if project.platform_sms_a_day and address.is_phone:
             return policy_document.with_erased(terms, crypto.erased_address(address.text))
         return terms
+
+    def guard_terms(self, *, is_manual: bool = False) -> Any:
+        """Return what the SQL functions need to judge a send to this recipient, or None where the guard has no say.
+
+        Manual sends are counted apart and only observed, unless the project enforces them too.
+        """
+        guard, address = self.project.guard, self.address
+        if guard.mode == GuardMode.OFF or not address.is_phone or self.is_unlimited:
+            return None
+        is_apart = is_manual and not guard.enforces_manual
+        return sql.json(
+            {
+                "enforce": guard.mode == GuardMode.ENFORCE and not is_apart,
+                "rule": GuardRule.MANUAL_PREFIX if is_apart else GuardRule.PREFIX,
+                "counts_all": guard.enforces_manual,
+                "prefix": address.text[:-SUBSCRIBER_DIGITS],
+                "country": address.country,
+                "numbers": guard.prefix_numbers,
+                "window": guard.prefix_seconds,
+                "block": guard.block_seconds,
+                "block_max": guard.block_max_seconds,
+                "quiet": guard.quiet_seconds,
+            }
+        )
 
 
 def policy_for(

@@ -17,7 +17,7 @@ from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of
-from verification.services.protection.guard import judge
+from verification.services.protection.guard import guessing
 from verification.services.protection.limits import origin_of
 from verification.services.protection.recipient import sandbox_policy
 
@@ -51,7 +51,7 @@ def check_code(
     """
     network = "" if client_address is None else limits.counted_network(project, client_address)
     origin = origin_of(project, request_id, client_address)
-    judge.require_no_guesser(project, network)
+    guessing.require_no_guesser(project, network)
     token = ids.generate_verify_token()
     row = sql.call(
         "spend_attempt",
@@ -70,7 +70,7 @@ def check_code(
     if row.outcome == "invalid_code":
         raise ApiError("invalid_code", attempts_left=row.attempts_left)
     if row.outcome == "stranger_refused":
-        raise judge.subnet_refusal(project, origin.subnet, row.retry_after, row.figures)
+        raise guessing.subnet_refusal(project, origin.subnet, row.retry_after, row.figures)
     raise refusal_of(project, row.outcome, row.retry_after, to=row.address or "", channel=None)
 
 

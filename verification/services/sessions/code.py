@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 import string
 from dataclasses import dataclass
 
 from providers import sandbox
-from verification.core import codes, crypto, ids
+from verification.core import crypto, ids
+from verification.core.codes import DIGITS, DIGITS_BESIDE_LETTERS, LETTERS
 from verification.core.crypto import code_digest, decrypt, encrypt
 from verification.services.protection.recipient import RecipientPolicy
 
@@ -27,6 +29,23 @@ class DrawnCode:
     encrypted: bytes
     settings: CodeSettings
     test_login: str | None  # revision of the test login whose fixed code this is
+
+
+def alphabet(*, digits: bool, letters: bool) -> str:
+    """The characters of a project's codes. Raises ``ValueError`` for neither digits nor letters."""
+    if letters:
+        return LETTERS + (DIGITS_BESIDE_LETTERS if digits else "")
+    if digits:
+        return DIGITS
+    raise ValueError("A code needs digits, letters or both.")
+
+
+def generate_code(length: int, *, digits: bool = True, letters: bool = False) -> str:
+    """Draw a code, uniformly over the whole alphabet, leading zeros included."""
+    characters = alphabet(digits=digits, letters=letters)
+    if characters is DIGITS:  # the usual ones, in one draw
+        return f"{secrets.randbelow(10**length):0{length}d}"
+    return "".join(secrets.choice(characters) for _ in range(length))
 
 
 def new_session_code(recipient: RecipientPolicy) -> DrawnCode:
@@ -57,7 +76,7 @@ def _generate(recipient: RecipientPolicy, settings: CodeSettings) -> str:
     if fixed and policy.has_known_code:
         return fixed
     while True:
-        code = codes.generate_code(settings.length, digits=settings.digits, letters=settings.letters)
+        code = generate_code(settings.length, digits=settings.digits, letters=settings.letters)
         if code != fixed:
             return code
 

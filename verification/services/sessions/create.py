@@ -10,12 +10,10 @@ from verification import sql
 from verification.core import crypto, ids
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
-from verification.services.notifications.undelivered import RecordedRefusals
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, limits
-from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.guard import judge
+from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
 from verification.services.protection.limits import Origin, origin_of
 from verification.services.protection.recipient import RecipientPolicy, forget_bot, policy_for
 from verification.services.records import traceparents
@@ -157,7 +155,7 @@ def _open_or_find(
         channels=[channel.type for channel in channels],
         message=ids.generate_message_id(),
         terms=recipient.terms,
-        guard=judge.guard_terms(recipient),
+        guard=recipient.guard_terms(),
         **origin._asdict(),
     )
 

@@ -9,12 +9,10 @@ from typing import Any
 from verification import sql
 from verification.core import ids
 from verification.core.errors import ApiError
-from verification.services.notifications.undelivered import RecordedRefusals
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges
-from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.guard import judge
+from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
 from verification.services.protection.limits import NO_REQUEST, Origin, origin_of
 from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.records import traceparents
@@ -115,7 +113,7 @@ def queue_code(
         code_encrypted=new and new.encrypted,
         challenge=used_answer,
         terms=recipient.terms,
-        guard=judge.guard_terms(recipient),
+        guard=recipient.guard_terms(),
         **origin._asdict(),
     )
     if row.outcome == "channel_not_active":

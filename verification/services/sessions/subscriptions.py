@@ -17,8 +17,8 @@ from providers.errors import ProviderError
 from verification.core.addresses import AddressInvalid, parse_address
 from verification.core.errors import ApiError
 from verification.models import ALL_SENDING, BotChat, KillSwitch, Provider, Recipient, Session, Subscription
-from verification.services.notifications.undelivered import record_refused
 from verification.services.projects.snapshot import load_project
+from verification.services.protection.eligibility import record_refused
 from verification.services.providers.accounts import adapter_of
 from verification.services.records.decisions import record_refusal
 from verification.services.sessions import send
