@@ -201,9 +201,9 @@ class Adapter(base.Adapter):
     def check(self) -> base.Health:
         """Tell the state that the worker stored. If no worker holds the binds, bind and unbind ourselves."""
         plan = self.plan()
-        fingerprint, _, told = self._read_state().partition(" ")
+        fingerprint, _, state = self._read_state().partition(" ")
         if fingerprint == self._fingerprint():
-            bound, _, problem = told.partition(" ")
+            bound, _, problem = state.partition(" ")
             why = f" The last try to bind: {problem}." if problem else ""
             return base.Health(int(bound) == len(plan.binds), f"{bound} of {len(plan.binds)} binds are up.{why}")
         plan.open(plan.binds[0], lambda *_: None).hang_up()

@@ -154,8 +154,8 @@ class HttpClient:
                 answered = _read_body(response, wants_body=wants_body)
             except HTTPError:
                 raise NoAnswer(f"{target.host}: {_why_no_answer()}") from None
-        told = {name.lower(): value for name, value in response.headers.itermerged()}
-        return HttpAnswer(response.status, told, answered)
+        received = {name.lower(): value for name, value in response.headers.itermerged()}
+        return HttpAnswer(response.status, received, answered)
 
     def touch(self, url: str, *, timeout: Timeouts = DEFAULT) -> None:
         """Connect, for https with the TLS handshake, and hang up without asking anything.

@@ -122,8 +122,8 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
-            told = {"request_id": ids.request_id_of(request) or "-", "error": type(error).__name__, "places": places}
-            log.error("a request failed", extra=told)
+            fields = {"request_id": ids.request_id_of(request) or "-", "error": type(error).__name__, "places": places}
+            log.error("a request failed", extra=fields)
             return ApiError("internal_error")
 
 

@@ -37,8 +37,8 @@ class ManualSendView(SecretKeyView):
                 request_id=ids.request_id_of(request),
             )
             sealed = seal_for_key(sent.code, secret_key=request.META[HEADER])
-            told = {"message": "The message is queued.", "code": sealed, "message_id": sent.message_id}
-            return shared(serializers.ManualSendResponse).to_representation(told)
+            answer = {"message": "The message is queued.", "code": sealed, "message_id": sent.message_id}
+            return shared(serializers.ManualSendResponse).to_representation(answer)
 
         key = request.META.get("HTTP_IDEMPOTENCY_KEY")
         if key is None:

@@ -39,8 +39,8 @@ def answer(request: HttpRequest) -> JsonResponse:
     return compact(_readiness(request))
 
 
-def compact(told: dict[str, Any]) -> JsonResponse:
-    return JsonResponse(told, json_dumps_params={"separators": (",", ":")})
+def compact(body: dict[str, Any]) -> JsonResponse:
+    return JsonResponse(body, json_dumps_params={"separators": (",", ":")})
 
 
 def _seen(request: HttpRequest) -> dict[str, Any]:
@@ -73,10 +73,10 @@ def _readiness(request: HttpRequest) -> dict[str, Any]:
         degraded = degradation.current().degraded
     except (DatabaseError, InterfaceError):  # it went away since it was asked
         raise ApiError("service_unavailable", AWAY, retry_after=RETRY_SECONDS) from None
-    told: dict[str, Any] = {"status": "degraded"} if degraded else dict(OK)
+    body: dict[str, Any] = {"status": "degraded"} if degraded else dict(OK)
     if contain(_operator_networks(tuple(settings.OPERATOR_NETWORKS)), client_address(request)):
-        told["degraded"] = {name: degradation.DEGRADED[name] for name in degraded}
-    return told
+        body["degraded"] = {name: degradation.DEGRADED[name] for name in degraded}
+    return body
 
 
 @lru_cache(maxsize=1)

@@ -162,7 +162,7 @@ def folder() -> Path:
 
 
 _folder_away: Breaker[str] = Breaker(seconds=TRY_AGAIN_SECONDS)
-_told: Cooldown[str] = Cooldown(max_size=1)
+_logged: Cooldown[str] = Cooldown(max_size=1)
 
 
 @Cached
@@ -189,8 +189,8 @@ def _families() -> Families | None:
 
 def _log_loss(error: OSError) -> None:
     """Say in the log, once an hour, that counts are lost. A full disk fails no request."""
-    if not _told.left(""):
-        _told.begin("", TELL_AGAIN_SECONDS)
+    if not _logged.left(""):
+        _logged.begin("", TELL_AGAIN_SECONDS)
         log.error("The metrics lose counts: %s cannot be written (%s).", folder(), error.strerror or error)
 
 

@@ -271,7 +271,7 @@ def test_a_session_without_a_message_tells_why(making, fields, sentence, remedy)
 
 
 def test_a_session_whose_messages_are_gone_says_so(making):
-    assert making().told().verdict.sentence == "Not verified; the messages of this session are no longer kept."
+    assert making().told().diagnosis.sentence == "Not verified; the messages of this session are no longer kept."
 
 
 def test_what_the_guard_sent_another_way_is_told(making):
@@ -283,14 +283,14 @@ def test_what_the_guard_sent_another_way_is_told(making):
 def test_a_code_that_arrived_and_was_not_entered(making):
     made = making()
     made.delivered()
-    assert made.told().verdict.sentence == "Delivered over SMS by FastSMS after 4.0 s; nobody entered the code."
+    assert made.told().diagnosis.sentence == "Delivered over SMS by FastSMS after 4.0 s; nobody entered the code."
 
 
 def test_wrong_codes_alone(making):
     made = making()
     made.delivered()
     made.wrong_codes(2)
-    assert made.told().verdict.sentence.endswith("the user entered 2 wrong codes and then gave up.")
+    assert made.told().diagnosis.sentence.endswith("the user entered 2 wrong codes and then gave up.")
 
 
 def test_wrong_codes_that_locked_it(making):
@@ -335,7 +335,7 @@ def test_a_claim_that_was_lost_is_told(making):
 def test_a_test_login_says_that_nothing_was_sent(making):
     made = making(is_test=True)
     made.message(is_test=True, finished_at=made.at(0))
-    assert made.told().verdict.sentence == "A test login: nothing was sent, and its code was not entered."
+    assert made.told().diagnosis.sentence == "A test login: nothing was sent, and its code was not entered."
 
 
 def test_refusals_of_the_same_hour_are_told_with_the_masks_doubt(making):
@@ -384,7 +384,7 @@ def test_a_message_of_a_session_tells_the_story_of_the_session(making):
     made = making()
     message = made.delivered()
     made.verified()
-    assert read_timeline(Message.objects.get(pk=message.pk)).verdict == made.told().verdict
+    assert read_timeline(Message.objects.get(pk=message.pk)).diagnosis == made.told().diagnosis
 
 
 def test_many_stories_take_as_many_statements_as_one(making, django_assert_num_queries):
@@ -451,7 +451,7 @@ def test_a_code_that_may_have_gone_out_is_not_said_to_be_lost(making):
     made = making()
     message = made.message(status="expired", error="No provider took it in time.", finished_at=made.at(180))
     made.attempt(message, "unknown", 1, error="timed out")
-    assert made.told().verdict.sentence.startswith("It is not known whether a code went out over SMS: FastSMS")
+    assert made.told().diagnosis.sentence.startswith("It is not known whether a code went out over SMS: FastSMS")
 
 
 def test_a_code_without_a_receipt_is_not_said_to_have_arrived(making):
@@ -464,7 +464,7 @@ def test_the_words_of_a_receipt_are_quoted_as_the_provider_s(making):
     made = making()
     message = made.message(status="failed", error="absent subscriber", sent_at=made.at(1), finished_at=made.at(9))
     made.attempt(message, "accepted", 1)
-    assert "receipt says that it did not arrive (“Absent subscriber”)" in made.told().verdict.sentence
+    assert "receipt says that it did not arrive (“Absent subscriber”)" in made.told().diagnosis.sentence
 
 
 def test_who_gave_up_after_wrong_codes_is_told_with_what_may_help(making):
@@ -513,8 +513,8 @@ def test_a_message_that_waits_for_a_provider_set_aside_says_until_when_and_what_
     made, gateway = waiting(making)
     until = f"{aside(gateway).open_until:%H:%M:%S} UTC"
     told = made.told()
-    assert told.verdict.sentence == f"Waiting: FastSMS is paused until {until}; there is no other SMS provider."
-    assert [each.text for each in told.verdict.advice] == [ANSWERS[Outcome.TEMPORARY].remedy.format(name="FastSMS")]
+    assert told.diagnosis.sentence == f"Waiting: FastSMS is paused until {until}; there is no other SMS provider."
+    assert [each.text for each in told.diagnosis.advice] == [ANSWERS[Outcome.TEMPORARY].remedy.format(name="FastSMS")]
     (step,) = [event for event in told.events if event.text.startswith("Waiting: ")]
     assert until in step.text and "as it kept failing: HTTP 500." in step.detail and step.row == gateway
 
@@ -525,22 +525,22 @@ def test_a_message_that_waits_for_several_names_the_one_that_is_back_first(makin
     aside(gateway, until=60)
     first = aside(other, until=20).open_until
     expected = f"Waiting: all SMS providers are paused, BackupSMS until {first:%H:%M:%S} UTC."
-    assert made.told().verdict.sentence == expected
+    assert made.told().diagnosis.sentence == expected
 
 
 def test_while_another_provider_could_take_it_nobody_is_waited_for(making):
     made, gateway = waiting(making)
     made.project.provider(name="BackupSMS", created_at=after(-3600))
     aside(gateway)
-    assert made.told().verdict.sentence.endswith("no provider has been asked so far.")
+    assert made.told().diagnosis.sentence.endswith("no provider has been asked so far.")
 
 
 def test_without_an_attempt_no_story_says_that_it_is_tried_again(making):
     made, _ = waiting(making)
     ((_, brief),) = in_brief([Session.objects.get()], [])
-    for verdict in (made.told().verdict, brief):
-        assert "tried again" not in verdict.sentence
-        assert "no provider has been asked so far" in verdict.sentence
+    for diagnosis in (made.told().diagnosis, brief):
+        assert "tried again" not in diagnosis.sentence
+        assert "no provider has been asked so far" in diagnosis.sentence
 
 
 def test_what_a_system_provider_answered_others_is_not_told_to_who_waits_for_it(making):

@@ -199,7 +199,7 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
         "rows": [
             _row(line)
             for line in summary.by["channel"]
-            if line.key in ChannelType.values and line.told.counts["messages"]
+            if line.key in ChannelType.values and line.sums.counts["messages"]
         ],
         "countries": [
             {
@@ -245,7 +245,7 @@ def _failures(lost: QuerySet[Message]) -> list[FailureGroup]:
 
 
 def _row(line: SummaryRow) -> ChannelRow:
-    counts = line.told.counts
+    counts = line.sums.counts
     total, delivered, failed, expired = (
         counts[f"messages{state}"] for state in ("", "_delivered", "_failed", "_expired")
     )

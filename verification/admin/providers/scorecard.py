@@ -103,7 +103,7 @@ def _where(provider: Provider, country: str | None) -> dict[str, Any]:
 
 def _row(card: Card, provider: Provider, choice: RangeChoice, money: dict[tuple[Any, ...], Cost]) -> dict[str, Any]:
     cost = money.get((card.provider.pk,))
-    verified = card.told.counts["sessions_verified"]
+    verified = card.sums.counts["sessions_verified"]
     is_own = card.provider.project_id == provider.project_id
     address = reverse("admin:verification_provider_scorecard", args=(card.provider.pk,)) + choice.address()
     return {

@@ -291,11 +291,11 @@ def _complete_callback(callback: dict[str, Any]) -> None:
         path["post"] |= {"operationId": "messageFinished", "security": [], "parameters": _signed()}
 
 
-def _complete_webhook(name: str, told: dict[str, Any]) -> None:
+def _complete_webhook(name: str, description: dict[str, Any]) -> None:
     """Narrow the body of an event to its type."""
     subject, _, verb = name.partition(".")
-    told |= {"operationId": f"{subject}{verb.capitalize()}", "security": [], "parameters": _signed()}
-    media = told["requestBody"]["content"]["application/json"]
+    description |= {"operationId": f"{subject}{verb.capitalize()}", "security": [], "parameters": _signed()}
+    media = description["requestBody"]["content"]["application/json"]
     media["schema"] = {"allOf": [media["schema"], {"type": "object", "properties": {"type": {"const": name}}}]}
 
 

@@ -117,8 +117,8 @@ def _to_refusal(error: Exception, request: HttpRequest) -> ApiError:
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
-            told = {"request_id": _id(request), "error": type(error).__name__, "places": places}
-            log.error("a request failed", extra=told)
+            fields = {"request_id": _id(request), "error": type(error).__name__, "places": places}
+            log.error("a request failed", extra=fields)
             return ApiError("internal_error")
 
 

@@ -178,8 +178,8 @@ def prices(
     if not is_agreed and input("Replace the prices? [y/N] ").strip().lower() not in ("y", "yes"):
         raise UserError("Nothing was changed.")
     price_lists.replace(row, new, number=number)
-    told = f"Replaced the prices: {len(new)} now"
-    audit.record(told, row=row, project=row.project, label=row.name)
+    text = f"Replaced the prices: {len(new)} now"
+    audit.record(text, row=row, project=row.project, label=row.name)
     return {**data, "applied": True}, f"{row.name} has {len(new):,} prices. Messages from now on are counted by them."
 
 

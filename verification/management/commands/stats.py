@@ -99,9 +99,9 @@ def written(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def cost_of(told: dict[str, Any]) -> str:
+def cost_of(summary: dict[str, Any]) -> str:
     """Write a cost with its currency; what nobody knows is a word and no 0."""
-    return "unknown" if told["cost"] is None else f"{told['cost']} {told['currency']}"
+    return "unknown" if summary["cost"] is None else f"{summary['cost']} {summary['currency']}"
 
 
 def describe(worker: Worker) -> dict[str, Any]:
@@ -132,11 +132,11 @@ def collect(span: ranges.Range) -> list[dict[str, Any]]:
 
 def _row(project: Project, span: ranges.Range) -> dict[str, Any]:
     only = [project.pk]
-    told = summarize(only, span, with_system=True)
-    counts = told.told.counts
-    by = {name: lines for name, lines in as_dict(told)["by"].items() if name != "project"}
+    summary = summarize(only, span, with_system=True)
+    counts = summary.sums.counts
+    by = {name: lines for name, lines in as_dict(summary)["by"].items() if name != "project"}
     return {
-        **as_dict(told),
+        **as_dict(summary),
         "project": project.pk,
         "name": project.name,
         "sessions": counts["sessions"],

@@ -120,8 +120,8 @@ def offers(
             offer.did_cost += did.amount
             offer.compared += did.sends
             _learn(offer, did.sends, would, known.get((provider.pk, country), Experience()))
-    told = [offer for offer in found.values() if offer.compared]
-    return sorted(told, key=lambda offer: (offer.channel, -offer.saved, offer.provider))
+    compared = [offer for offer in found.values() if offer.compared]
+    return sorted(compared, key=lambda offer: (offer.channel, -offer.saved, offer.provider))
 
 
 def _learn(offer: Offer, sends: int, would: Decimal, seen: Experience) -> None:

@@ -104,12 +104,12 @@ class FigureSums:
         return None
 
 
-def merged(told: Sequence[FigureSums], number: int) -> list[FigureSums]:
+def merged(sums: Sequence[FigureSums], number: int) -> list[FigureSums]:
     """Add up the figures of every ``number`` steps: a share or a median of few sessions jumps and says nothing."""
     found = []
-    for start in range(0, len(told), number):
+    for start in range(0, len(sums), number):
         whole = FigureSums()
-        for each in told[start : start + number]:
+        for each in sums[start : start + number]:
             whole.add(each.counts, each.times)
         found.append(whole)
     return found
@@ -181,24 +181,24 @@ def names(dimension: str, found: Iterable[tuple[Any]]) -> dict[Any, str]:
     return {key: known.get(key, _("Deleted provider {key}").format(key=key)) if key else _("None") for key in keys}
 
 
-def as_dict(told: FigureSums) -> dict[str, Any]:
+def as_dict(sums: FigureSums) -> dict[str, Any]:
     """The sums in the words of docs/figures.md, for programs. What cannot be told is null."""
     return {
-        **{word: told.counts[name] for word, name in FUNNEL},
-        "first_send": told.counts["sessions_first"],
-        "conversion_percent": told.conversion,
-        "messages": told.counts["messages"],
-        "accepted": told.counts["messages_accepted"],
-        "arrived": told.counts["messages_delivered"],
-        "failed": told.counts["messages_failed"],
-        "expired": told.counts["messages_expired"],
-        "lost": told.counts["messages_failed"] + told.counts["messages_expired"],
-        **{f"{name.removesuffix('_times')}_seconds": _median_and_p95(told, name) for name in TIMES},
+        **{word: sums.counts[name] for word, name in FUNNEL},
+        "first_send": sums.counts["sessions_first"],
+        "conversion_percent": sums.conversion,
+        "messages": sums.counts["messages"],
+        "accepted": sums.counts["messages_accepted"],
+        "arrived": sums.counts["messages_delivered"],
+        "failed": sums.counts["messages_failed"],
+        "expired": sums.counts["messages_expired"],
+        "lost": sums.counts["messages_failed"] + sums.counts["messages_expired"],
+        **{f"{name.removesuffix('_times')}_seconds": _median_and_p95(sums, name) for name in TIMES},
     }
 
 
-def _median_and_p95(told: FigureSums, name: str) -> dict[str, float | None]:
-    found = {"median": told.seconds(name, 0.5), "p95": told.seconds(name, 0.95)}
+def _median_and_p95(sums: FigureSums, name: str) -> dict[str, float | None]:
+    found = {"median": sums.seconds(name, 0.5), "p95": sums.seconds(name, 0.95)}
     return {word: seconds and round(seconds, 2) for word, seconds in found.items()}
 
 
@@ -206,8 +206,8 @@ def _sums() -> dict[str, Aggregate]:
     return {f"sum_{name}": Sum(name) for name in COUNTS} | {f"sum_{name}": SumHistograms(name) for name in TIMES}
 
 
-def _add(told: FigureSums, row: dict[str, Any]) -> None:
-    told.add({name: row[f"sum_{name}"] or 0 for name in COUNTS}, {name: row[f"sum_{name}"] for name in TIMES})
+def _add(sums: FigureSums, row: dict[str, Any]) -> None:
+    sums.add({name: row[f"sum_{name}"] or 0 for name in COUNTS}, {name: row[f"sum_{name}"] for name in TIMES})
 
 
 def rows_of(projects: Sequence[int], span: Range, where: Where | None) -> Iterable[QuerySet[Any, Any]]:

@@ -205,12 +205,12 @@ def _by_vendors_id(term: str, projects: list[int]) -> list[Message]:
         .order_by()
         .values_list("message", flat=True)[:MOST]
     )
-    told = Message.objects.filter(
+    messages = Message.objects.filter(
         provider__in=list(Provider.objects.of(projects).values_list("pk", flat=True)),
         provider_message_id=term,
         project__in=projects,
     )
-    found = {*tried, *told.order_by().values_list("pk", flat=True)[:MOST]}
+    found = {*tried, *messages.order_by().values_list("pk", flat=True)[:MOST]}
     return list(Message.objects.filter(pk__in=found, project__in=projects))
 
 

@@ -35,7 +35,7 @@ class SummaryRow:
 
     key: Any
     name: str
-    told: FigureSums
+    sums: FigureSums
     before: FigureSums
 
 
@@ -60,7 +60,7 @@ class Summary:
     """
 
     span: Range
-    told: FigureSums
+    sums: FigureSums
     before: FigureSums
     users: int | None
     users_before: int | None
@@ -75,7 +75,7 @@ class Summary:
     @property
     def is_empty(self) -> bool:
         """Nothing was asked for in the range: no session, no message and no refusal."""
-        return not (self.told.counts["sessions"] or self.told.counts["messages"] or self.refused)
+        return not (self.sums.counts["sessions"] or self.sums.counts["messages"] or self.refused)
 
 
 def summarize(
@@ -90,7 +90,7 @@ def summarize(
     has_users = span.is_of_days and not where
     return Summary(
         span=span,
-        told=_total(rows),
+        sums=_total(rows),
         before=_total(rows_before),
         users=report.users(projects, span) if has_users else None,
         users_before=report.users(projects, span.before) if has_users else None,
@@ -135,9 +135,9 @@ def as_dict(summary: Summary) -> dict[str, Any]:
     return {
         "since": summary.span.since.isoformat(),
         "until": summary.span.until.isoformat(),
-        "figures": report.as_dict(summary.told),
+        "figures": report.as_dict(summary.sums),
         "before": report.as_dict(summary.before),
-        "cost": costs.as_dict(summary.money.cost, summary.told.counts["sessions_verified"]),
+        "cost": costs.as_dict(summary.money.cost, summary.sums.counts["sessions_verified"]),
         "cost_before": costs.as_dict(summary.money.before, summary.before.counts["sessions_verified"]),
         "other_providers": [price_comparison.as_dict(offer) for offer in summary.money.offers],
         "verified_users": summary.users,
@@ -146,18 +146,18 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         "over_time": [
             {
                 "from": at.isoformat(),
-                **report.as_dict(told),
-                **costs.as_dict(summary.money.at(at), told.counts["sessions_verified"]),
+                **report.as_dict(sums),
+                **costs.as_dict(summary.money.at(at), sums.counts["sessions_verified"]),
             }
-            for at, told in summary.over_time
+            for at, sums in summary.over_time
         ],
         "by": {
             word(name): [
                 {
                     word(name): line.name,
                     "key": line.key,
-                    **report.as_dict(line.told),
-                    **costs.as_dict(summary.money.of(name, line.key), line.told.counts["sessions_verified"]),
+                    **report.as_dict(line.sums),
+                    **costs.as_dict(summary.money.of(name, line.key), line.sums.counts["sessions_verified"]),
                     "before": _short(line.before),
                 }
                 for line in lines
@@ -181,14 +181,14 @@ def word(dimension: str) -> str:
     return dimension.removesuffix("_id")
 
 
-def _short(told: FigureSums) -> dict[str, Any]:
-    return {"verified": told.counts["sessions_verified"], "conversion_percent": told.conversion}
+def _short(sums: FigureSums) -> dict[str, Any]:
+    return {"verified": sums.counts["sessions_verified"], "conversion_percent": sums.conversion}
 
 
 def _total(rows: dict[tuple[Any, ...], FigureSums]) -> FigureSums:
     whole = FigureSums()
-    for told in rows.values():
-        whole.add(told.counts, told.times)
+    for sums in rows.values():
+        whole.add(sums.counts, sums.times)
     return whole
 
 
@@ -198,14 +198,14 @@ def _lines(
     """Return the figures by one dimension, the rows with most sessions first."""
     found, before = _by_place(place, rows), _by_place(place, rows_before)
     names = _names(dimension, list(found))
-    lines = [SummaryRow(key, names[key], told, before.get(key, FigureSums())) for key, told in found.items()]
-    return sorted(lines, key=lambda line: (-line.told.counts["sessions"], -line.told.counts["messages"], line.name))
+    lines = [SummaryRow(key, names[key], sums, before.get(key, FigureSums())) for key, sums in found.items()]
+    return sorted(lines, key=lambda line: (-line.sums.counts["sessions"], -line.sums.counts["messages"], line.name))
 
 
 def _by_place(place: int, rows: dict[tuple[Any, ...], FigureSums]) -> dict[Any, FigureSums]:
     found: dict[Any, FigureSums] = {}
-    for keys, told in rows.items():
-        found.setdefault(keys[place], FigureSums()).add(told.counts, told.times)
+    for keys, sums in rows.items():
+        found.setdefault(keys[place], FigureSums()).add(sums.counts, sums.times)
     return found
 
 

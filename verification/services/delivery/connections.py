@@ -76,8 +76,8 @@ def _adapter(row: Provider) -> Adapter | None:
     try:
         return adapter_of(row)
     except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
-        told = {"provider": row.pk, "error": type(error).__name__}
-        log.error("a provider is not connected: its settings cannot be read", extra=told)
+        fields = {"provider": row.pk, "error": type(error).__name__}
+        log.error("a provider is not connected: its settings cannot be read", extra=fields)
         return None
 
 
@@ -88,8 +88,8 @@ def _open(row: Provider, adapter: Adapter) -> None:
             adapter.connect(partial(receipts.act_on_once, row), name=row.name), adapter.settings
         )
     except Exception as error:  # a fault of one adapter must not keep the others unconnected
-        told = {"provider": row.pk, "error": type(error).__name__}
-        log.error("a provider is not connected: its adapter failed", extra=told)
+        fields = {"provider": row.pk, "error": type(error).__name__}
+        log.error("a provider is not connected: its adapter failed", extra=fields)
 
 
 def _close(provider_id: int) -> None:

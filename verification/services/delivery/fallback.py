@@ -43,8 +43,8 @@ def _take_up(due: DueFallback) -> None:
     except (OperationalError, InterfaceError):  # nothing is lost: the fall-back is claimed again
         raise
     except Exception as error:  # a fault of ours must not keep other fall-backs from their turn
-        told = {"project": due.project_id, "error": type(error).__name__}
-        log.error("a fall-back failed", extra=told)
+        fields = {"project": due.project_id, "error": type(error).__name__}
+        log.error("a fall-back failed", extra=fields)
 
 
 def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:
@@ -60,8 +60,8 @@ def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collecti
             send.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type)
         except ApiError as refusal:
             record_refusal(refusal)
-            told = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
-            log.info("no fall-back to a channel", extra=told)
+            fields = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
+            log.info("no fall-back to a channel", extra=fields)
             continue
         return channel_type
     return None

@@ -42,15 +42,15 @@ class _LastReason(Memory):
         self.reason = ""
 
 
-_told = _LastReason()
+_last_reason = _LastReason()
 
 
 def _log_change(reason: str) -> None:
-    if reason and reason != _told.reason:
+    if reason and reason != _last_reason.reason:
         log.error("not ready: the database is away (%s)", reason)
-    elif _told.reason and not reason:
+    elif _last_reason.reason and not reason:
         log.info("ready again: the database is back")
-    _told.reason = reason
+    _last_reason.reason = reason
 
 
 def _ask() -> str:

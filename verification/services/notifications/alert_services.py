@@ -76,13 +76,13 @@ def send(service: AlertService, *, title: str, text: str) -> str:
 
 def send_to_all(project: Project, already: list[int], *, title: str, text: str) -> tuple[list[int], list[str]]:
     """Write to each enabled service but those told ``already``. Return the ids of all told, and what failed."""
-    told, errors = list(already), []
+    sent_to, errors = list(already), []
     for service in AlertService.objects.filter(project=project, is_enabled=True).exclude(pk__in=already).order_by("pk"):
         if error := send(service, title=title, text=text):
             errors.append(f"{service.name}: {error}")
         else:
-            told.append(service.pk)
-    return told, errors
+            sent_to.append(service.pk)
+    return sent_to, errors
 
 
 def _try(service: AlertService, title: str, text: str) -> str:

@@ -23,16 +23,16 @@ USUAL_DAYS: int = Alerts._meta.get_field("balance_alert_days").default
 
 def run() -> int:
     """Ask every provider that is due for its balance, and return the number that told one. A failure stops no other."""
-    told = 0
+    number = 0
     for provider in balances.due():
         try:
             if balances.ask(provider):
-                told += 1
+                number += 1
                 alert_owner(provider)
         except Exception as error:  # an adapter may be of the operator's own making
             log.error("provider %s: its balance cannot be asked (%s)", provider.pk, sql.reason(error))
     balances.purge()
-    return told
+    return number
 
 
 def alert_owner(provider: Provider) -> None:

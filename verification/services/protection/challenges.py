@@ -33,11 +33,11 @@ AWAY_SECONDS = 5.0  # the time without asking a vendor that is down; each attemp
 
 ANSWER = "challenge answer"  # the kind that is mixed into the digest of an answer, so that no other digest equals it
 
-TOLD_SECONDS = 1.0  # the least time between two lines on failures in one project: anybody may fail at any rate
+LOGGED_SECONDS = 1.0  # the least time between two lines on failures in one project: anybody may fail at any rate
 MAX_REMEMBERED = 10_000  # projects that a process remembers; of unknown ids next to nothing is kept
 
-_told: Cooldown[int] = Cooldown(MAX_REMEMBERED)
-_asked_for: TTLCache[str, ProjectConfig | None] = TTLCache(MAX_REMEMBERED)  # projects by the id that pages know
+_logged: Cooldown[int] = Cooldown(MAX_REMEMBERED)
+_puzzle_projects: TTLCache[str, ProjectConfig | None] = TTLCache(MAX_REMEMBERED)  # projects by the id that pages know
 _away: Breaker[tuple[int, str]] = Breaker(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
 
 
@@ -154,7 +154,7 @@ def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any]
     Raises ``rate_limited``, and ``not_found`` where no enabled project with this challenge has the id.
     """
     limits.count_puzzle(client_address)
-    project = _asked_for.get(public_id, lambda: load_public_project(public_id))
+    project = _puzzle_projects.get(public_id, lambda: load_public_project(public_id))
     if project is None or not project.hands_out_puzzles:
         raise ApiError("not_found", "No project with this id hands out puzzles.")
     puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_keys()[0])
@@ -199,7 +199,7 @@ def _require(challenge: ChallengeConfig) -> NoReturn:
 
 
 def _fail(project: ProjectConfig, reason: str) -> NoReturn:
-    if not _told.left(project.id):
-        _told.begin(project.id, TOLD_SECONDS)
+    if not _logged.left(project.id):
+        _logged.begin(project.id, LOGGED_SECONDS)
         log.info("project %s: a challenge was not passed: %s", project.id, reason)
     raise ApiError("challenge_failed")

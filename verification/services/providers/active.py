@@ -101,8 +101,8 @@ def _live_provider(row: Provider, ahead: timedelta, pace: Pace) -> LiveProvider 
     try:
         adapter, url = adapter_of(row), hook_url(row)
     except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
-        told = {"provider": row.pk, "error": type(error).__name__}
-        log.error("a provider is left out: its settings cannot be read", extra=told)
+        fields = {"provider": row.pk, "error": type(error).__name__}
+        log.error("a provider is left out: its settings cannot be read", extra=fields)
         return None
     open_until = row.breaker.open_until if hasattr(row, "breaker") else None
     return LiveProvider(

@@ -53,8 +53,8 @@ def claim_run() -> list[tuple[str]]:
 def due() -> list[Provider]:
     """Return the enabled providers that can tell a balance and have told none on this day."""
     today = timezone.now().date()
-    told = VendorBalance.objects.filter(day=today).values("provider")
-    rows = Provider.objects.filter(is_enabled=True).exclude(pk__in=told).select_related("project").order_by("pk")
+    known = VendorBalance.objects.filter(day=today).values("provider")
+    rows = Provider.objects.filter(is_enabled=True).exclude(pk__in=known).select_related("project").order_by("pk")
     return [row for row in rows if (row.project is None or row.project.is_enabled) and tells_balance(row)]
 
 

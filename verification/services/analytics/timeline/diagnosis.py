@@ -74,8 +74,8 @@ def diagnose(rows: Rows, now: datetime) -> Diagnosis:
         else _("{host} has not taken what it was told, and is called no more.")
     )
     advice = Advice(str(TAKE_IT).format(host=host_of(last, rows.project)), row=last)
-    told = f"{diagnosis.sentence} {said.format(host=host_of(last, rows.project))}"
-    return Diagnosis(told, Tone.BAD if diagnosis.tone == Tone.BAD else Tone.FAIR, [*diagnosis.advice, advice])
+    text = f"{diagnosis.sentence} {said.format(host=host_of(last, rows.project))}"
+    return Diagnosis(text, Tone.BAD if diagnosis.tone == Tone.BAD else Tone.FAIR, [*diagnosis.advice, advice])
 
 
 def _of_user(rows: Rows, now: datetime) -> Diagnosis:
@@ -84,13 +84,13 @@ def _of_user(rows: Rows, now: datetime) -> Diagnosis:
     if rows.session.verified_at:
         return _of_verified(rows, now)
     if rows.session.attempts >= rows.session.attempts_max:
-        told = ngettext(
+        text = ngettext(
             "Not verified: {number} wrong code locked the session.",
             "Not verified: {number} wrong codes locked the session.",
             rows.session.attempts,
         ).format(number=rows.session.attempts)
         again = Advice(_("The user can ask for a new code. Many such sessions are a sign of guessing."), "guardblock")
-        return Diagnosis(told, Tone.BAD, [again])
+        return Diagnosis(text, Tone.BAD, [again])
     if rows.is_test:
         return Diagnosis(_("A test login: nothing was sent, and its code was not entered."), Tone.PLAIN)
     if not rows.messages:
@@ -107,26 +107,26 @@ def _of_verified(rows: Rows, now: datetime) -> Diagnosis:
         over = channel_name(session.channel) if session.channel and not session.is_test else ""
         return Diagnosis(_detailed(_verified_after(took, over, is_proved=token is not None), detour), Tone.GOOD)
     if token.expires_at > now:
-        told = _("The right code came after {time}; your server may redeem it now.").format(time=took)
-        return Diagnosis(_detailed(told, detour), Tone.GOOD)
-    told = _("The right code came after {time}, but your server never redeemed the verify token.").format(time=took)
-    return Diagnosis(_detailed(told, detour), Tone.FAIR, [Advice(str(REDEEM))])
+        text = _("The right code came after {time}; your server may redeem it now.").format(time=took)
+        return Diagnosis(_detailed(text, detour), Tone.GOOD)
+    text = _("The right code came after {time}, but your server never redeemed the verify token.").format(time=took)
+    return Diagnosis(_detailed(text, detour), Tone.FAIR, [Advice(str(REDEEM))])
 
 
 def _verified_after(took: str, over: str, *, is_proved: bool) -> str:
     if over and is_proved:
-        told = _("Verified over {channel} {time} after the request, and proved to your server.")
+        text = _("Verified over {channel} {time} after the request, and proved to your server.")
     elif over:
-        told = _("Verified over {channel} {time} after the request.")
+        text = _("Verified over {channel} {time} after the request.")
     elif is_proved:
-        told = _("Verified {time} after the request, and proved to your server.")
+        text = _("Verified {time} after the request, and proved to your server.")
     else:
-        told = _("Verified {time} after the request.")
-    return told.format(channel=over, time=took)
+        text = _("Verified {time} after the request.")
+    return text.format(channel=over, time=took)
 
 
-def _detailed(told: str, detour: str) -> str:
-    return f"{told} {detour}" if detour else told
+def _detailed(text: str, detour: str) -> str:
+    return f"{text} {detour}" if detour else text
 
 
 def _after_trouble(rows: Rows) -> str:
@@ -146,9 +146,9 @@ def _of_nothing_sent(rows: Rows, now: datetime) -> Diagnosis:
         return Diagnosis(_("Not verified; the messages of this session are no longer kept."), Tone.PLAIN)
     remedy = remedy_of(session.refusal) or (bot_advice(session) if session.awaited_channel else None)
     is_waiting = bool(session.awaited_channel) and not session.refusal and session.expires_at > now
-    told = _("No code went out yet: {reason}") if is_waiting else _("No code went out: {reason}")
+    text = _("No code went out yet: {reason}") if is_waiting else _("No code went out: {reason}")
     tone = Tone.PLAIN if is_waiting or not (session.refusal or session.awaited_channel) else Tone.BAD
-    return Diagnosis(told.format(reason=lowered(why)), tone, [remedy] if remedy else [])
+    return Diagnosis(text.format(reason=lowered(why)), tone, [remedy] if remedy else [])
 
 
 def _of_unverified(rows: Rows, now: datetime) -> Diagnosis:
@@ -158,8 +158,8 @@ def _of_unverified(rows: Rows, now: datetime) -> Diagnosis:
     best = _furthest(rows.messages)
     if best.sent_at is None and best.status != MessageStatus.SUCCESS:
         return _of_lost(rows, rows.messages) if best.status not in UNDER_WAY else _of_waiting(rows, best, now)
-    told = _of_delivery(rows, best, now)
-    got = told.sentence.rstrip(".")
+    delivery = _of_delivery(rows, best, now)
+    got = delivery.sentence.rstrip(".")
     if session.expires_at > now and session.is_open:
         left = lasted(session.expires_at - now)
         return Diagnosis(
@@ -172,9 +172,9 @@ def _of_unverified(rows: Rows, now: datetime) -> Diagnosis:
             "{told}; the user entered {number} wrong codes and then gave up.",
             tries,
         )
-        return Diagnosis(ended.format(told=got, number=tries), Tone.FAIR, told.advice or [Advice(str(GAVE_UP))])
+        return Diagnosis(ended.format(told=got, number=tries), Tone.FAIR, delivery.advice or [Advice(str(GAVE_UP))])
     arrived = best.status == MessageStatus.SUCCESS
-    advice = told.advice or [
+    advice = delivery.advice or [
         Advice(str(NOT_ENTERED), "messagetemplate") if arrived else Advice(str(NOT_CONFIRMED), row=best.provider)
     ]
     return Diagnosis(_("{told}; nobody entered the code.").format(told=got), Tone.FAIR, advice)
@@ -197,11 +197,11 @@ def _of_delivery(rows: Rows, message: Message, now: datetime) -> Diagnosis:
     if message.provider:
         over = _("{channel} by {provider}").format(channel=over, provider=message.provider.name)
     if message.status == MessageStatus.SUCCESS and message.finished_at:
-        told = _("Delivered over {channel} after {time}.")
-        return Diagnosis(told.format(channel=over, time=lasted(message.finished_at - began)), Tone.GOOD)
+        text = _("Delivered over {channel} after {time}.")
+        return Diagnosis(text.format(channel=over, time=lasted(message.finished_at - began)), Tone.GOOD)
     if message.status == MessageStatus.SENT and message.sent_at:
-        told = _("Accepted over {channel} after {time}; its receipt has not come yet.")
-        return Diagnosis(told.format(channel=over, time=lasted(message.sent_at - began)), Tone.PLAIN)
+        text = _("Accepted over {channel} after {time}; its receipt has not come yet.")
+        return Diagnosis(text.format(channel=over, time=lasted(message.sent_at - began)), Tone.PLAIN)
     if message.status in UNDER_WAY:
         return _of_waiting(rows, message, now)
     if message.sent_at:
@@ -209,8 +209,8 @@ def _of_delivery(rows: Rows, message: Message, now: datetime) -> Diagnosis:
         advice = Advice(
             _("Ask the provider what became of it. Its receipts are on the provider's page."), row=message.provider
         )
-        told = _("Accepted over {channel}, but {reason}.").format(channel=over, reason=ends)
-        return Diagnosis(told, Tone.FAIR, [advice] if message.provider else [])
+        text = _("Accepted over {channel}, but {reason}.").format(channel=over, reason=ends)
+        return Diagnosis(text, Tone.FAIR, [advice] if message.provider else [])
     return _of_lost(rows, [message])
 
 
@@ -230,18 +230,18 @@ def _of_waiting(rows: Rows, message: Message, now: datetime) -> Diagnosis:
         advice = list(_advice(attempts_of(message))) or [Advice(str(PAUSED).format(name=aside[0].name), "provider")]
         return Diagnosis(waiting_for(aside), Tone.FAIR, advice)
     if waits < WAITS_TOO_LONG and not attempts_of(message):
-        told = _("On its way over {channel} for {time}.")
-        return Diagnosis(told.format(channel=channel_name(message.channel), time=lasted(waits)), Tone.PLAIN)
+        text = _("On its way over {channel} for {time}.")
+        return Diagnosis(text.format(channel=channel_name(message.channel), time=lasted(waits)), Tone.PLAIN)
     if message.claims == 0:
         remedy = Advice(_("No worker has taken it: see whether one runs, on the overview or with manage.py health."))
-        told = _("Waiting for {time}: no worker has taken the message.").format(time=lasted(waits))
-        return Diagnosis(told, Tone.BAD, [remedy])
+        text = _("Waiting for {time}: no worker has taken the message.").format(time=lasted(waits))
+        return Diagnosis(text, Tone.BAD, [remedy])
     if not attempts_of(message):
-        told = _("Waiting for {time}: no provider has been asked so far.").format(time=lasted(waits))
-        return Diagnosis(told, Tone.FAIR, [_without_attempt(message)])
+        text = _("Waiting for {time}: no provider has been asked so far.").format(time=lasted(waits))
+        return Diagnosis(text, Tone.FAIR, [_without_attempt(message)])
     advice = list(_advice(attempts_of(message)))
-    told = _("Not sent so far: it is tried again since {time}.").format(time=lasted(waits))
-    return Diagnosis(told, Tone.FAIR, advice)
+    text = _("Not sent so far: it is tried again since {time}.").format(time=lasted(waits))
+    return Diagnosis(text, Tone.FAIR, advice)
 
 
 def _of_lost(rows: Rows, messages: list[Message]) -> Diagnosis:
@@ -251,14 +251,14 @@ def _of_lost(rows: Rows, messages: list[Message]) -> Diagnosis:
     last = messages[-1]
     unclear = [attempt for attempt in attempts if attempt.outcome == Outcome.UNKNOWN]
     if unclear:
-        told = (
+        text = (
             _("It is not known whether a code went out over {channels}: {reason}.")
             if rows.session
             else _("It is not known whether the message went out over {channels}: {reason}.")
         )
         why = _("{names} gave no clear answer").format(names=_with_errors(unclear))
     else:
-        told = (
+        text = (
             _("No code went out over {channels}: {reason}.")
             if rows.session
             else _("No message went out over {channels}: {reason}.")
@@ -266,8 +266,8 @@ def _of_lost(rows: Rows, messages: list[Message]) -> Diagnosis:
         why = clause(_(last.error) if last.error else _("why is not known"))
         if attempts:
             why = _("{names} did not take it").format(names=_with_errors(attempts))
-    told = told.format(channels=joined_by_or(channels), reason=why)
-    return Diagnosis(told, Tone.BAD, list(_advice(attempts)) or [_without_attempt(last)])
+    text = text.format(channels=joined_by_or(channels), reason=why)
+    return Diagnosis(text, Tone.BAD, list(_advice(attempts)) or [_without_attempt(last)])
 
 
 def _with_errors(attempts: list[DeliveryAttempt]) -> str:

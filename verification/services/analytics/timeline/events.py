@@ -52,13 +52,13 @@ class TimelineEvent:
 
 def events_of(rows: Rows, now: datetime) -> list[TimelineEvent]:
     """Return what happened, the earliest first. Events of one moment keep the order in which they follow."""
-    told = [*_request(rows), *_refusals(rows), *_not_sent(rows)]
+    events = [*_request(rows), *_refusals(rows), *_not_sent(rows)]
     for place, message in enumerate(rows.messages):
-        told += _sending(rows, message, place)
-        told += _end(message)
-        told += _callback(rows, message)
-    told += [*_checks(rows), *_token(rows, now), *_over(rows, now), *_events_sent(rows)]
-    return sorted(told, key=lambda event: event.at)
+        events += _sending(rows, message, place)
+        events += _end(message)
+        events += _callback(rows, message)
+    events += [*_checks(rows), *_token(rows, now), *_over(rows, now), *_events_sent(rows)]
+    return sorted(events, key=lambda event: event.at)
 
 
 def _request(rows: Rows) -> Iterator[TimelineEvent]:
@@ -121,8 +121,8 @@ def _not_sent(rows: Rows) -> Iterator[TimelineEvent]:
 
 def _is_logged(refusal: str, decisions: list[Decision]) -> bool:
     """Return whether the decision log has told of the refusal. Of the guard's it names the very rule."""
-    told = {decision.rule for decision in decisions}
-    return rule_of(refusal) in told or (refusal == "guarded" and bool(told & set(GuardRule.values)))
+    logged = {decision.rule for decision in decisions}
+    return rule_of(refusal) in logged or (refusal == "guarded" and bool(logged & set(GuardRule.values)))
 
 
 def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent]:

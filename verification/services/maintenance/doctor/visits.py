@@ -50,10 +50,10 @@ class VisitAnswer:
     def seen(self) -> dict[str, Any] | None:
         """The visitor as the service saw it; None where another service answers, or one with another SECRET_KEY."""
         try:
-            told = json.loads(self.body)
+            body = json.loads(self.body)
         except ValueError:
             return None
-        seen = told.get("seen") if isinstance(told, dict) else None
+        seen = body.get("seen") if isinstance(body, dict) else None
         return seen if isinstance(seen, dict) else None
 
 
@@ -85,8 +85,8 @@ def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = 
             ends = _end_of_certificate(connection.sock)
             connection.request(method, parts.path or "/", headers=dict(headers or {}))
             response = connection.getresponse()
-            told = {name.lower(): value for name, value in response.getheaders()}
-            return VisitAnswer(response.status, told, response.read(MAX_BYTES), ends)
+            received = {name.lower(): value for name, value in response.getheaders()}
+            return VisitAnswer(response.status, received, response.read(MAX_BYTES), ends)
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(error.verify_message) from None
         except TimeoutError:

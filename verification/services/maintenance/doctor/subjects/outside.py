@@ -99,8 +99,8 @@ def certificate(answer: VisitAnswer) -> Iterator[Finding]:
 def hsts(answer: VisitAnswer) -> Iterator[Finding]:
     if answer.certificate_ends is None:
         return
-    told = answer.headers.get("strict-transport-security", "")
-    seconds = next((part.partition("=")[2] for part in told.split(";") if part.strip().startswith("max-age")), "0")
+    header = answer.headers.get("strict-transport-security", "")
+    seconds = next((part.partition("=")[2] for part in header.split(";") if part.strip().startswith("max-age")), "0")
     if not seconds.strip('" ').isdigit() or int(seconds.strip('" ')) < HSTS_LEAST:
         yield warning(
             "hsts-missing",
