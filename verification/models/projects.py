@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.codes import SHORT_CODE, WRONG_CODES_THAT_LOCK
+from verification.core.session_rules import SHORT_CODE, WRONG_CODES_THAT_LOCK
 from verification.models.accounts import Role
 from verification.models.project_settings import CODE_LENGTHS, MAX_RETENTION_DAYS, ProjectSettings
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider

@@ -6,7 +6,7 @@ from tests import factories
 from tests.api.calls import Api
 from verification.core import caching
 from verification.core.addresses import parse_address
-from verification.core.lifetimes import SESSION_SECONDS
+from verification.core.session_rules import SESSION_SECONDS
 from verification.services.projects import projects
 from verification.services.projects.snapshot import load_project
 from verification.services.protection import recipient

@@ -16,8 +16,8 @@ from verification.api.reference.schema import (
     response_header,
 )
 from verification.api.serializers import manual, session
-from verification.core.codes import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
 from verification.core.ids import MAX_ID
+from verification.core.session_rules import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
 
 _CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
 _ENDED = ("session_not_found", "session_verified", "session_expired")

@@ -15,8 +15,8 @@ from verification.contrib.twilio.answers import UnsupportedParameter
 from verification.contrib.twilio.caller import identify, require_service
 from verification.core import ids, metrics, sids
 from verification.core.addresses import Address
-from verification.core.codes import MAX_GUESS_CHARACTERS
 from verification.core.errors import ApiError
+from verification.core.session_rules import MAX_GUESS_CHARACTERS
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.sessions import check, create, server_side
 from verification.services.sessions.create import OpenedSession

@@ -11,7 +11,7 @@ from django.db import models
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.codes import LONG_CODE, SHORT_CODE
+from verification.core.session_rules import LONG_CODE, SHORT_CODE
 from verification.models.channels import ChannelType
 from verification.models.fields import (
     HOST_MAX_LENGTH,

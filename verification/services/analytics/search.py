@@ -20,7 +20,7 @@ from django.utils import timezone
 from verification.core import ids
 from verification.core.addresses import AddressInvalid, country_of, mask, parse_test_address
 from verification.core.ids import is_session_id, whole_number
-from verification.core.lifetimes import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
+from verification.core.session_rules import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
 from verification.models import (
     Channel,
     Decision,

@@ -23,7 +23,7 @@ from django.utils import timezone
 from verification import sql
 from verification.core import crypto
 from verification.core.errors import UserError
-from verification.core.lifetimes import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
+from verification.core.session_rules import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
 from verification.models import (
     Alert,
     ApiKey,

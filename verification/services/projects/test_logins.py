@@ -13,9 +13,9 @@ from django.utils.translation import gettext_lazy
 
 from verification.core import crypto
 from verification.core.addresses import AddressInvalid, parse_test_address
-from verification.core.codes import LENGTHS_IN_WORDS, code_pattern
 from verification.core.crypto import decrypt, encrypt
 from verification.core.errors import UserError
+from verification.core.session_rules import LENGTHS_IN_WORDS, code_pattern
 from verification.models import Project, TestLogin
 
 MAX_TEST_LOGINS = 50  # rows of a project: app reviewers and automated tests need a few, and every process reads them

@@ -10,8 +10,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from verification.core import addresses
-from verification.core.codes import WRONG_CODES_DIVISORS
-from verification.core.lifetimes import CHANNEL_BLOCK_SECONDS
+from verification.core.session_rules import CHANNEL_BLOCK_SECONDS, WRONG_CODES_DIVISORS
 from verification.models import ChannelType, Message, Recipient, WrongCode
 from verification.services.projects import policy_document
 from verification.services.projects.snapshot import load_project

@@ -9,8 +9,7 @@ from providers.sandbox import Simulated, outcome_of
 from verification import sql
 from verification.core import crypto
 from verification.core.addresses import Address
-from verification.core.codes import WRONG_CODES_THAT_LOCK
-from verification.core.lifetimes import SESSION_SECONDS
+from verification.core.session_rules import SESSION_SECONDS, WRONG_CODES_THAT_LOCK
 from verification.models import GuardMode, GuardRule, Session, Subscription
 from verification.services.projects import policy_document
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, TestLoginConfig

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from verification.core.lifetimes import SESSION_SECONDS
+from verification.core.session_rules import SESSION_SECONDS
 from verification.services.providers.route_changes import (
     RouteChange,
     Tally,

@@ -9,10 +9,9 @@ from typing import Any
 from verification import sql
 from verification.core import ids
 from verification.core.addresses import AddressKind, kind_of
-from verification.core.codes import MAX_GUESS_CHARACTERS
 from verification.core.crypto import code_digests, guess_digest, stored_digest
 from verification.core.errors import ApiError, refusal
-from verification.core.lifetimes import VERIFY_TOKEN_SECONDS
+from verification.core.session_rules import MAX_GUESS_CHARACTERS, VERIFY_TOKEN_SECONDS
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from providers import sandbox
 from verification.core import crypto, ids
-from verification.core.codes import DIGITS, DIGITS_BESIDE_LETTERS, LETTERS
 from verification.core.crypto import code_digest, decrypt, encrypt
+from verification.core.session_rules import DIGITS, DIGITS_BESIDE_LETTERS, LETTERS
 from verification.services.protection.recipient import RecipientPolicy
 
 

@@ -1,6 +1,16 @@
-"""The form of codes: their lengths, their characters, and what depends on these."""
+"""The rules of every session: how long things live, in seconds, and the form of codes.
+
+A test compares SQL, pages, clients and guides, which cannot read the lifetimes here.
+"""
+
+from __future__ import annotations
 
 import string
+from typing import Final
+
+SESSION_SECONDS: Final = 180  # a session: time for a code to arrive and be typed, and little for guessing
+VERIFY_TOKEN_SECONDS: Final = 60  # a verify token: time for the customer's server to redeem it
+CHANNEL_BLOCK_SECONDS: Final = 60  # between two codes of sessions over one channel: most codes have come by then
 
 SHORT_CODE, LONG_CODE = 4, 6  # characters; the interface knows no other lengths
 LENGTHS_IN_WORDS = f"{SHORT_CODE} or {LONG_CODE}"
