@@ -12,10 +12,8 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from providers.errors import (
-    Outcome,  # adapters take it from here
-    ProviderError,
-)
+from providers.errors import Outcome as Outcome  # adapters take it from here
+from providers.errors import ProviderError
 from providers.http.client import HttpClient
 
 if TYPE_CHECKING:
