@@ -16,7 +16,7 @@ from verification.models import (
     Provider,
     VendorBalance,
 )
-from verification.models.oversight import COLLAPSE, OUTAGE
+from verification.models.alerts import COLLAPSE, OUTAGE
 from verification.services.analytics import impact
 from verification.services.analytics.impact import CountryBreak, break_key
 

@@ -22,7 +22,7 @@ from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.core.ids import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
-from verification.models.oversight import OUTAGE
+from verification.models.alerts import OUTAGE
 from verification.services.analytics import cost_budgets, impact
 from verification.services.analytics.impact import Loss, read_break_key
 from verification.services.analytics.summary import ABOUT_PROVIDERS

@@ -13,6 +13,7 @@ from verification.models.accounts import (
     SpentForm,
     roles_with,
 )
+from verification.models.alerts import Alert, AlertService, AlertServiceKind, Decision
 from verification.models.audit import AuditEntry
 from verification.models.channels import (
     BreakerOpening,
@@ -47,7 +48,6 @@ from verification.models.messages import (
     Message,
     MessageStatus,
 )
-from verification.models.oversight import Alert, AlertService, AlertServiceKind, Decision
 from verification.models.platform import ALL_SENDING, KillSwitch, Platform, Upkeep, Worker
 from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer, VendorBalance
 from verification.models.project_settings import RetentionMode

@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests import factories
 from verification.core.ids import generate_message_id
 from verification.models import Alert, HourlyFigures, Message, MessageStatus, Recipient
-from verification.models.oversight import COLLAPSE, COLLAPSE_OVER
+from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
 from verification.services.analytics import collapses, impact
 from verification.services.analytics.collapses import Counts, break_of
 from verification.services.analytics.impact import read_break_key

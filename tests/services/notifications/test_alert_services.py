@@ -14,7 +14,7 @@ from verification.core.errors import UserError
 from verification.models import Alert
 from verification.services.notifications import alert_services, alerts
 from verification.services.notifications.alerts import raise_alert
-from verification.services.notifications.schedule import held_until
+from verification.services.notifications.schedule import quiet_until
 from verification.services.projects.settings import set_settings
 
 pytestmark = pytest.mark.django_db
@@ -133,7 +133,7 @@ def test_right_values_are_taken():
 )
 def test_quiet_hours_are_those_of_the_projects_clock(project, hours, zone, now, until):
     project.set(alert_quiet_hours=hours, alert_time_zone=zone)
-    found = held_until(project.row, "daily_budget", datetime.fromisoformat(now).replace(tzinfo=UTC))
+    found = quiet_until(project.row, "daily_budget", datetime.fromisoformat(now).replace(tzinfo=UTC))
     assert found == (until and datetime.fromisoformat(until).replace(tzinfo=UTC))
 
 

@@ -74,7 +74,7 @@ def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
     provider: Provider = page.find(request, object_id)
     lines = price_lists.lines_of(provider)
     if "csv" in request.GET:
-        response = HttpResponse(price_lists.written(lines), content_type="text/csv; charset=utf-8")
+        response = HttpResponse(price_lists.format_lines(lines), content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="prices-{provider.pk}.csv"'
         return response
     form = PriceListForm(*((request.POST, request.FILES) if request.method == "POST" else ()))

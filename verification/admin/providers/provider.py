@@ -85,7 +85,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
         return format_html('<a class="ww-link" href="{}">{}</a>', address, _("Scorecard"))
 
     def why_kept(self, row: Provider) -> str:
-        return editing.why_kept(row)
+        return editing.why_not_deletable(row)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Leave out what other pages and notices lead to, and "Connect" where there is no bot."""

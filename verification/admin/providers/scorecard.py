@@ -27,7 +27,7 @@ from verification.services.analytics.ranges import Range
 from verification.services.analytics.scorecards import Card, Opening
 from verification.services.analytics.summary import summarize
 from verification.services.analytics.timeline.words import answer_of
-from verification.services.analytics.trends import TurningPoint
+from verification.services.analytics.trends import ChangePoint
 
 LONG_MINUTES = 5  # an open circuit from which its cost in users is estimated
 ESTIMATED = 10  # open circuits of one page at most: each is a comparison with seven days
@@ -123,7 +123,7 @@ def _row(card: Card, provider: Provider, choice: RangeChoice, money: dict[tuple[
     }
 
 
-def _worsened(point: TurningPoint, span: Range, projects: list[int]) -> dict[str, Any]:
+def _worsened(point: ChangePoint, span: Range, projects: list[int]) -> dict[str, Any]:
     loss = impact.since_break(projects, point.country, point.at, span.until)
     return {
         "loss": loss.sentence if loss and loss.missed else "",

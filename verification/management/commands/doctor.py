@@ -82,7 +82,7 @@ class Command(WatchwordCommand):
         subjects = [name for name in options["only"] or SUBJECTS if name not in options["skip"]]
         found = examine(aims, subjects)
         data = {"worst": worst(found).name.lower() if found else None, "findings": [as_dict(each) for each in found]}
-        self.show(data, written(found), as_json=json)
+        self.show(data, as_text(found), as_json=json)
         if status := worst(found):
             sys.exit(status)
 
@@ -104,7 +104,7 @@ def as_dict(each: SubjectFinding) -> dict[str, str]:
     }
 
 
-def written(found: list[SubjectFinding]) -> str:
+def as_text(found: list[SubjectFinding]) -> str:
     """Lay the findings out for a reader: the worst first, each with its remedy below."""
     if not found:
         return "Nothing was found wrong."

@@ -155,7 +155,7 @@ def prices(
     """
     old, number = price_lists.lines_of(row), row.price_list
     if not files:
-        return {"provider": row.pk, "prices": [_written(line) for line in old]}, price_lists.written(old).rstrip()
+        return {"provider": row.pk, "prices": [_written(line) for line in old]}, price_lists.format_lines(old).rstrip()
     if len(files) > 1:
         raise UserError("Give one file of prices.")
     try:

@@ -48,7 +48,7 @@ class Command(WatchwordCommand):
         is_late = is_overdue(finished_at or first_project_at())
         purge = {"finished_at": finished_at and finished_at.isoformat(), "is_overdue": is_late}
         running = [describe(worker) for worker in workers.running()]
-        text = f"{written(rows)}\n\n{tell(running)}"
+        text = f"{as_text(rows)}\n\n{tell(running)}"
         text += f"\nLast purge: {purge['finished_at'] or 'none yet'}{', overdue' if purge['is_overdue'] else ''}"
         data = {
             "since": span.since.isoformat(),
@@ -71,7 +71,7 @@ def chosen_range(days: int | None, first: str, last: str) -> ranges.Range:
     return ranges.between(ranges.read_day(first, now=now), ranges.read_day(last, now=now, default=now.date()), now=now)
 
 
-def written(rows: list[dict[str, Any]]) -> str:
+def as_text(rows: list[dict[str, Any]]) -> str:
     """Lay out the figures of each project; what cannot be told is a dash."""
     header = (*COLUMNS, "conversion %", "before", "to verify (s)", "p95", "cost", "per verified", "no price")
     return table(

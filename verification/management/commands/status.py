@@ -25,7 +25,7 @@ class Command(WatchwordCommand):
         if reason := health.failing():
             raise UserError(reason)
         data = as_dict(now)
-        self.show(data, written(data), as_json=json)
+        self.show(data, as_text(data), as_json=json)
 
 
 def as_dict(now: degradation.Condition) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def as_dict(now: degradation.Condition) -> dict[str, Any]:
     }
 
 
-def written(data: dict[str, Any]) -> str:
+def as_text(data: dict[str, Any]) -> str:
     """Lay the condition out as lines, and what is degraded last, where it is seen."""
     messages, callbacks, wake_ups = data["messages"], data["callbacks"], data["wake_ups"]
     rows = [

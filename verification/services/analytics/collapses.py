@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from verification.core.addresses import country_of
 from verification.models import Alert, HourlyFigures, Message, Provider
-from verification.models.oversight import COLLAPSE, COLLAPSE_OVER
+from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
 from verification.services.analytics import impact
 from verification.services.analytics.impact import CountryBreak, Loss, break_key, read_break_key
 from verification.services.analytics.ranges import DAY, HOUR

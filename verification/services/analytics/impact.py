@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from verification.core.formats import grouped
 from verification.core.ids import whole_number
 from verification.models import BreakerOpening, HourlyFigures
-from verification.models.oversight import COLLAPSE, OUTAGE
+from verification.models.alerts import COLLAPSE, OUTAGE
 from verification.services.analytics.ranges import DAY, HOUR
 from verification.services.notifications.provider_alerts import KIND as PROVIDER
 

@@ -9,7 +9,7 @@ from django.db.models import Count, Max, QuerySet
 from django.utils import timezone
 
 from verification.models import Alert, ChannelType, Message
-from verification.models.oversight import OUTAGE
+from verification.models.alerts import OUTAGE
 from verification.services.analytics.delivery_state import accepted_messages, lost_messages
 from verification.services.notifications import alerts
 

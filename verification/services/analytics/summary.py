@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.models import Alert, ChannelType, Project, Provider
-from verification.models.oversight import COLLAPSE, COLLAPSE_OVER, OUTAGE
+from verification.models.alerts import COLLAPSE, COLLAPSE_OVER, OUTAGE
 from verification.services.analytics import costs, price_comparison, report
 from verification.services.analytics.impact import read_break_key
 from verification.services.analytics.price_comparison import Money, money_of

@@ -19,7 +19,7 @@ from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed, KeyUnknown
 from verification.models import Choice, MessageStatus, Subscription
 from verification.services.delivery import record
-from verification.services.delivery.ask import call_provider, log_fields, record_fault
+from verification.services.delivery.call import call_provider, log_fields, record_fault
 from verification.services.delivery.compose import addressed, compose
 from verification.services.delivery.connections import sender_of
 from verification.services.delivery.policy import POLICY
@@ -31,7 +31,7 @@ from verification.services.protection.recipient import policy_for
 from verification.services.protection.suppressions import suppress
 from verification.services.providers.active import LiveProvider, forget_providers
 from verification.services.providers.latency import is_late
-from verification.services.providers.routing import Order, is_aside, is_due_for_probe, providers_for
+from verification.services.providers.routing import Order, is_circuit_open, is_due_for_probe, providers_for
 from verification.sql.rows import ClaimedMessage
 from verification.worker import wake
 
@@ -83,11 +83,11 @@ class Round:
         try:
             outgoing = compose(message, country=self.country)
         except KeyUnknown:
-            log.error("its code is under a key that this worker does not have", extra=self._told())
+            log.error("its code is under a key that this worker does not have", extra=self._log_fields())
             record.give_back(message, in_seconds=self._pause())
             return
         except DecryptionFailed:
-            log.error("its code cannot be decrypted", extra=self._told())
+            log.error("its code cannot be decrypted", extra=self._log_fields())
             record.close(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
             return
         try:
@@ -125,7 +125,7 @@ class Round:
                 record.give_back(message, in_seconds=0)  # the next claim sees why, and closes it
                 return
             self.has_asked = True
-            seconds = provider.pace.seconds(provider.adapter, is_last=not _has_able(others))
+            seconds = provider.latency.seconds(provider.adapter, is_last=not _has_able(others))
             if self._ask_one(provider, sender, addressed(outgoing, provider, message), seconds, choice):
                 return
         self._give_back_or_end()
@@ -166,7 +166,7 @@ class Round:
 
         It is not done twice: if no such worker took it in time, or the provider is set aside, the next one is asked.
         """
-        if self.message.is_handed_over or is_aside(provider, timezone.now()):
+        if self.message.is_handed_over or is_circuit_open(provider, timezone.now()):
             self.refusal.error = "The provider is not connected."
             self.refusal.retry_after = 0
             return False
@@ -177,7 +177,7 @@ class Round:
     def _take_turn(self, provider: LiveProvider) -> bool:
         """Return whether the provider may be asked. If its time aside is over, one message of all takes the probe."""
         now = timezone.now()
-        if not is_aside(provider, now) and (
+        if not is_circuit_open(provider, now) and (
             not is_due_for_probe(provider, now) or sql.call("take_probe", provider=provider.id).take_probe
         ):
             return True
@@ -203,7 +203,7 @@ class Round:
         is_decided = self._record(provider, result, attempt)
         self._count(provider, result, latency)
         self._learn(provider, result)
-        if is_late(result.outcome, latency) and not provider.pace.is_late:
+        if is_late(result.outcome, latency) and not provider.latency.is_late:
             forget_providers()  # else this process's other threads ask it first for up to a second more
         return is_decided
 
@@ -234,7 +234,7 @@ class Round:
             return True
         if log.isEnabledFor(logging.INFO):
             answer = {"outcome": result.outcome.value, "error": attempt.attempt_error or None}
-            log.info("a provider did not accept a message", extra=self._told() | log_fields(provider) | answer)
+            log.info("a provider did not accept a message", extra=self._log_fields() | log_fields(provider) | answer)
         if not POLICY[result.outcome].next_provider:
             record.close(self.message, MessageStatus.FAILED, error=result.error, attempt=attempt)
             return True
@@ -296,7 +296,7 @@ class Round:
     def _pause(self) -> float:
         return RETRY_SECONDS[min(self.message.claims, len(RETRY_SECONDS)) - 1]
 
-    def _told(self) -> dict[str, Any]:
+    def _log_fields(self) -> dict[str, Any]:
         """Return the fields by which a line of the log is found."""
         message = self.message
         return {
@@ -315,4 +315,4 @@ class Round:
 
 def _has_able(providers: list[LiveProvider]) -> bool:
     now = timezone.now()
-    return any(not is_aside(provider, now) for provider in providers)
+    return any(not is_circuit_open(provider, now) for provider in providers)

@@ -65,7 +65,7 @@ def deliver(row: tuple[int]) -> None:
     alert = Alert.objects.select_related("project").get(pk=row[0])
     # A test project's failures are wanted, so nobody is called or mailed. They stand on its page of alerts.
     is_silent = alert.project.is_sandbox
-    held_until = None if is_silent else schedule.held_until(alert.project, alert.kind, sql.now())
+    held_until = None if is_silent else schedule.quiet_until(alert.project, alert.kind, sql.now())
     errors = [] if is_silent else _send(alert, with_people=held_until is None)
     alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
     alert.due_at = schedule.next_try(alert.tries) if errors else None

@@ -46,7 +46,7 @@ def alert_owner(provider: Provider) -> None:
         return
     if found.until >= timezone.now().date() + timedelta(days=days):
         return
-    title = f"The balance at {provider.name} lasts until {written(found)}"
+    title = f"The balance at {provider.name} lasts until {format_forecast(found)}"
     if provider.project is None:
         log.error("%s, at the last week's rate.", title)
         return
@@ -62,5 +62,5 @@ def alert_owner(provider: Provider) -> None:
     )
 
 
-def written(found: Forecast) -> str:
+def format_forecast(found: Forecast) -> str:
     return f"{found.until:%-d %B}" if found.until else "–"

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from verification import sql
 from verification.models import Project
-from verification.models.oversight import OUTAGE
+from verification.models.alerts import OUTAGE
 
 # The seconds before each further try. The first ones come soon, as most faults are short. All take nearly 23 hours, so
 # that a receiver that is mended within a day hears of everything.
@@ -31,7 +31,7 @@ TEST = "test"  # the kind of an alert that an owner has asked for, and so waits 
 NEVER_WAIT = (OUTAGE, TEST)
 
 
-def held_until(project: Project, kind: str, now: datetime) -> datetime | None:
+def quiet_until(project: Project, kind: str, now: datetime) -> datetime | None:
     """Return when people may be told of such an alert; None if that is now."""
     if not project.alert_quiet_hours or kind in NEVER_WAIT:
         return None

@@ -58,7 +58,7 @@ def remove_provider(row: Provider, *, is_trial: bool = False) -> None:
 
     In a trial, which is undone, the row alone goes. Raises :class:`UserError` for one that carried too many messages.
     """
-    if why := why_kept(row):
+    if why := why_not_deletable(row):
         raise UserError(why)
     if is_trial:
         Provider.objects.filter(pk=row.pk)._raw_delete("default")  # undone before any foreign key is looked at
@@ -66,7 +66,7 @@ def remove_provider(row: Provider, *, is_trial: bool = False) -> None:
         row.delete()
 
 
-def why_kept(row: Provider) -> str:
+def why_not_deletable(row: Provider) -> str:
     """Return why one transaction cannot delete a provider, and what can; empty where it can."""
     if DeliveryAttempt.objects.filter(provider=row).order_by()[: MOST_ATTEMPTS + 1].count() <= MOST_ATTEMPTS:
         return ""

@@ -107,7 +107,7 @@ def read(text: str) -> list[PriceLine]:
     return sorted(_lines(columns, table[1:]))
 
 
-def written(lines: Iterable[PriceLine]) -> str:
+def format_lines(lines: Iterable[PriceLine]) -> str:
     """Return a list as :func:`read` takes it."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")

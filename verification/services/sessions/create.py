@@ -19,7 +19,7 @@ from verification.services.protection.recipient import RecipientPolicy, forget_b
 from verification.services.records import traceparents
 from verification.services.sessions.channels import ChannelAnswer, session_channels, usable_channels
 from verification.services.sessions.code import new_session_code
-from verification.services.sessions.found import find_open
+from verification.services.sessions.lookup import find_open
 from verification.services.sessions.send import queue_code
 from verification.services.texts.rendering import best_language
 from verification.worker import wake

@@ -10,7 +10,7 @@ from verification.services.protection import challenges
 from verification.services.protection.recipient import policy_for
 from verification.services.sessions.channels import ChannelAnswer, session_channels
 from verification.services.sessions.code import CodeSettings
-from verification.services.sessions.found import find_live
+from verification.services.sessions.lookup import find_live
 from verification.services.texts.rendering import best_language
 
 

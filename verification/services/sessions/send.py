@@ -18,7 +18,7 @@ from verification.services.protection.recipient import RecipientPolicy, policy_f
 from verification.services.records import traceparents
 from verification.services.sessions.channels import ChannelAnswer, bot_link, session_channel, usable_channels
 from verification.services.sessions.code import replacement_code
-from verification.services.sessions.found import FoundSession, find_open, record_session_refusal
+from verification.services.sessions.lookup import FoundSession, find_open, record_session_refusal
 from verification.worker import wake
 
 
