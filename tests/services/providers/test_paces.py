@@ -91,16 +91,16 @@ def test_the_pace_is_that_of_99_in_100_answers_of_the_last_hour(message):
     called("first", 98, latency_ms=100)
     called("first", latency_ms=700)
     provider = called("first", latency_ms=4_000)
-    assert latency.paces_of([provider]) == {provider: LatencyProfile(100, 0.7, False)}
+    assert latency.latencies_of([provider]) == {provider: LatencyProfile(100, 0.7, False)}
     clock.forward(clock.HOUR)
-    assert latency.paces_of([provider]) == {}
+    assert latency.latencies_of([provider]) == {}
 
 
 def test_what_was_waited_for_in_vain_counts_and_failures_do_not(message):
     called("first", 50, outcome="temporary", latency_ms=1)
     provider = called("first", 2, outcome="unknown", latency_ms=1_500)
-    assert latency.paces_of([provider])[provider].p99_seconds == pytest.approx(1.5)
-    assert latency.paces_of([provider])[provider].answers == 2
+    assert latency.latencies_of([provider])[provider].p99_seconds == pytest.approx(1.5)
+    assert latency.latencies_of([provider])[provider].answers == 2
 
 
 def order(project):
