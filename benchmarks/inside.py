@@ -42,8 +42,7 @@ class Inside:
     """The service's WSGI application in this process. Make at most one; it sets the process's environment."""
 
     def __init__(self, service: Service) -> None:
-        # With one connection, of which the kernel tells what its PostgreSQL process uses.
-        os.environ.update(service.environment, DATABASE_CONNECTIONS="1")
+        os.environ.update(service.environment)
         from django.conf import settings
 
         from config.wsgi import application

@@ -1,6 +1,7 @@
 """The commands of the pages do what the pages say, typed word for word into this process.
 
-Commands that reach the outside, go on for ever or belong to another drill are checked in tests/test_snippets.py alone.
+Commands that reach the outside, go on for ever or belong to another drill are checked in
+tests/docs/test_snippets.py alone.
 """
 
 from __future__ import annotations

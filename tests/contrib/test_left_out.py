@@ -14,9 +14,9 @@ from tests.conftest import ROOT
 
 SELECTION = (
     "tests/contrib",
-    "tests/api/test_session_create.py",
-    "tests/api/test_session_check.py",
-    "tests/api/test_session_verify.py",
+    "tests/api/session/test_create.py",
+    "tests/api/session/test_check.py",
+    "tests/api/session/test_verify.py",
     "tests/admin/test_secrets.py",
     "tests/services/projects",
 )

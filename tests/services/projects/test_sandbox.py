@@ -10,7 +10,7 @@ from providers.sandbox import BOUNCE_SECONDS, LATE_SECONDS, RECEIPT_SECONDS, STA
 from tests import factories
 from tests.api.calls import Api, problem
 from tests.commands.running import run
-from tests.providers.test_altcha import solve
+from tests.providers.challenges.test_altcha import solve
 from verification.core import caching
 from verification.core.errors import UserError
 from verification.models import Message, Project, Provider, Session, WebhookEvent

@@ -11,7 +11,7 @@ from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import problem
 from tests.fakes.outage import lose_counts
-from tests.providers.test_altcha import solve
+from tests.providers.challenges.test_altcha import solve
 from verification import sql
 from verification.core import caching, ids
 from verification.core.addresses import parse_address

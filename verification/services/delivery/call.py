@@ -21,10 +21,8 @@ def call_provider(
 ) -> Result:
     """Return the provider's answer, or a result that tells why there is none. Never raises.
 
-    ``seconds`` is the time for names, connection, TLS and all requests together. The database connection goes back to
-    the pool for that time.
+    ``seconds`` is the time for names, connection, TLS and all requests together.
     """
-    sql.give_back()
     try:
         with within(seconds):
             return sender.send(outgoing)
