@@ -101,13 +101,13 @@ class Inside:
 
 
 def code_of(session_id: str) -> str:
-    from verification.core import aad
+    from verification.core import crypto
     from verification.core.crypto import decrypt
     from verification.models import Session
 
     sealed = Session.objects.values_list("code_encrypted", flat=True).get(pk=session_id)
     assert sealed is not None
-    return decrypt(bytes(sealed), binding=aad.session_code(session_id))
+    return decrypt(bytes(sealed), binding=crypto.session_code_binding(session_id))
 
 
 def cpu_microseconds(inside: Inside, *, batches: int) -> dict[str, list[float]]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.routing_world import COUNTRIES, DAY, HOUR, MINUTE, PROVIDERS, SPREAD, User, World, users_of
 from benchmarks.tables import table
-from verification.core.lifetimes import SESSION_SECONDS
+from verification.core.session_rules import SESSION_SECONDS
 from verification.services.providers.optimizer import (
     ARRIVAL_LOSS,
     WINDOW_HOURS,

@@ -138,7 +138,7 @@ TEMPLATES = [
             ],
             "libraries": {
                 "panel": "verification.admin.base.template_tags",
-                "written_dates": "verification.core.dates",
+                "written_dates": "verification.core.formats",
             },
         },
     },
@@ -328,7 +328,7 @@ if "@" in OTEL_EXPORTER_OTLP_ENDPOINT:
 OPERATOR_NETWORKS = env.networks("OPERATOR_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else [])
 LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "console"), default="console" if IS_EMBEDDED else "json")
 if LOG_FORMAT == "json" and not _email_url.removeprefix("consolemail://"):
-    EMAIL_BACKEND = "verification.core.mail_log.EmailBackend"  # a printed mail would stand between the lines of the log
+    EMAIL_BACKEND = "verification.core.logs.EmailBackend"  # a printed mail would stand between the lines of the log
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOGGING = {
     "version": 1,
@@ -336,7 +336,7 @@ LOGGING = {
     "formatters": {
         "watchword": {"()": "config.logs.formatter", "log_format": LOG_FORMAT},
     },
-    "filters": {"forged_forms": {"()": "verification.core.request_log.ForgedForms"}},
+    "filters": {"forged_forms": {"()": "verification.core.logs.ForgedForms"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "watchword"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {

@@ -184,6 +184,18 @@ def test_no_files_import_each_other_in_a_circle():
     assert set(above) <= set(order)
 
 
+SHARED_NAMES = {"Adapter", "Command", "Meta"}  # a class of each adapter and each command; Django's
+
+
+def test_no_two_classes_have_one_name():
+    files: dict[str, list[str]] = {}
+    for path, _ in rooms():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name not in SHARED_NAMES:
+                files.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}
+
+
 def test_a_worker_loads_no_page_and_starts_the_sooner():
     program = "import sys, django; django.setup(); import verification.worker.runner; print(*sys.modules)"
     loaded = subprocess.check_output([sys.executable, "-c", program], cwd=ROOT, text=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from verification.core import caching
-from verification.core.caching import Cached, CircuitBreaker, Cooldown, TTLCache
+from verification.core.caching import Breaker, Cached, Cooldown, TTLCache
 
 
 class Clock:
@@ -115,38 +115,38 @@ def test_a_memory_with_a_bound_holds_no_more(clock):
 
 @pytest.fixture
 def away(clock):
-    away = CircuitBreaker(seconds=5, failures=2)
-    assert away.take_turn("vendor")
-    away.failed("vendor")
+    away = Breaker(seconds=5, failures=2)
+    assert away.allow("vendor")
+    away.record_failure("vendor")
     return away
 
 
 def test_a_server_is_left_alone_after_some_failures_in_a_row(away):
-    assert away.take_turn("vendor")
-    away.failed("vendor")
-    assert not away.take_turn("vendor")
-    assert away.take_turn("other vendor")
+    assert away.allow("vendor")
+    away.record_failure("vendor")
+    assert not away.allow("vendor")
+    assert away.allow("other vendor")
 
 
 def test_an_answer_ends_the_row(away):
-    away.answered("vendor")
-    away.failed("vendor")
-    assert away.take_turn("vendor")
+    away.record_success("vendor")
+    away.record_failure("vendor")
+    assert away.allow("vendor")
 
 
 def test_when_its_time_is_over_one_caller_asks_for_all(away, clock):
-    away.failed("vendor")
+    away.record_failure("vendor")
     clock.now += 5
-    assert [away.take_turn("vendor") for _ in range(3)] == [True, False, False]
-    away.answered("vendor")
-    assert [away.take_turn("vendor") for _ in range(3)] == [True, True, True]
+    assert [away.allow("vendor") for _ in range(3)] == [True, False, False]
+    away.record_success("vendor")
+    assert [away.allow("vendor") for _ in range(3)] == [True, True, True]
 
 
 def test_one_that_asked_and_never_said_what_came_of_it_bars_nobody(away, clock):
-    away.failed("vendor")
+    away.record_failure("vendor")
     for _ in range(2):
         clock.now += 5
-        assert away.take_turn("vendor")
+        assert away.allow("vendor")
 
 
 # --- waits ----------------------------------------------------------------------------------------------------------
@@ -177,14 +177,14 @@ def test_everything_is_forgotten_at_once():
     def once():
         return object()
 
-    remembered, away, waits, first = TTLCache(), CircuitBreaker(seconds=60), Cooldown(10), once()
+    remembered, away, waits, first = TTLCache(), Breaker(seconds=60), Cooldown(10), once()
     remembered.get("key", lambda: "first")
-    away.failed("vendor")
+    away.record_failure("vendor")
     waits.begin("caller", 60)
     assert once() is first
     caching.clear_all()
     assert remembered.get("key", lambda: "second") == "second"
-    assert away.take_turn("vendor")
+    assert away.allow("vendor")
     assert not waits.left("caller")
     assert once() is not first
 

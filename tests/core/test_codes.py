@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from verification.core import codes
+from verification.services.sessions import code as codes
 
 DRAWN = 200_000
 by_one_process = pytest.mark.xdist_group("drawn codes")  # so that they are drawn once

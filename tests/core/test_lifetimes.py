@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.conftest import ROOT
-from verification.core.lifetimes import CHANNEL_BLOCK_SECONDS, SESSION_SECONDS, VERIFY_TOKEN_SECONDS
+from verification.core.session_rules import CHANNEL_BLOCK_SECONDS, SESSION_SECONDS, VERIFY_TOKEN_SECONDS
 
 MINUTES = {1: "one minute", 2: "two minutes", 3: "three minutes", 5: "five minutes", 10: "ten minutes"}
 SESSION_MINUTES = MINUTES[SESSION_SECONDS // 60]

@@ -14,7 +14,7 @@ TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 
 def test_without_a_collector_there_is_no_span_and_nothing_to_keep():
     with tracing.request_span(TRACE, ""), tracing.span("deliver") as span:
-        tracing.tell(status=200)
+        tracing.annotate(status=200)
         assert (span, tracing.current(), tracing.current_id(), tracing.is_on()) == (None, "", "", False)
     assert tracing.trace_id_in(f"00-{TRACE}-{SPAN}-01") == ""
 

@@ -12,7 +12,7 @@ from tests.snippets import ROOT, block
 from verification.models import SESSION_EVENTS, Project, WebhookEvent
 from verification.models.project_settings import SETTABLE
 from verification.services.config_files import plan
-from verification.services.notifications.retries import RETRY_SECONDS
+from verification.services.notifications.schedule import RETRY_SECONDS
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 
 pytestmark = pytest.mark.django_db

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from providers.smpp.pdu import RESPONSE, Address, Command, Pdu, ShortMessage, Status, Tag, Unreadable, take
+from providers.smpp.pdu import RESPONSE, Command, Pdu, ShortMessage, SmppAddress, Status, Tag, Unreadable, take
 from tests.live import free_port
 
 BINDS = (Command.BIND_TRANSCEIVER, Command.BIND_TRANSMITTER, Command.BIND_RECEIVER)
@@ -225,7 +225,7 @@ def by_tlvs(identity: str, message: ShortMessage, state: int = 2) -> ShortMessag
     return ShortMessage(message.destination, message.source, esm_class=0x04, tlvs=tlvs)
 
 
-NOBODY = ShortMessage(Address("Shop"), Address("4915112345678", 1, 1))
+NOBODY = ShortMessage(SmppAddress("Shop"), SmppAddress("4915112345678", 1, 1))
 
 
 def text_of(messages: list[ShortMessage]) -> str:

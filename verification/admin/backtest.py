@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from verification.admin.base.statistics import seconds
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import Channel, RoutingMode
 from verification.services.analytics.backtest import DAYS, LEAST_ASKED, Hindsight, Line, look_back
 from verification.services.projects.ceilings import platform

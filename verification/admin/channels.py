@@ -19,7 +19,7 @@ from verification.admin.base.pagination import CappedChangeList
 from verification.admin.base.permissions import ProjectFilter
 from verification.admin.traffic.send_test import send_over_channel
 from verification.core.errors import UserError
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import Channel, Provider, Right, RoutingMode
 from verification.services.analytics import cost_budgets
 from verification.services.analytics.costs import account_currency

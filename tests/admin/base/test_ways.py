@@ -11,7 +11,7 @@ from verification.admin.alerts import links_of
 from verification.core.addresses import mask
 from verification.models import Alert, Channel, Message, Provider, Recipient
 from verification.services.analytics import report
-from verification.services.analytics.report import Told
+from verification.services.analytics.report import FigureSums
 
 
 @pytest.mark.django_db
@@ -50,7 +50,7 @@ def test_the_page_of_a_recipient_is_headed_by_the_masked_address(panel):
 
 def test_the_points_of_a_line_are_added_up_where_they_are_many():
     counts = [Counter(sessions_sent=2, sessions_verified=number) for number in (0, 1, 2)]
-    hours = [Told(each, {"verify_times": [each["sessions_verified"], 1]}) for each in counts]
+    hours = [FigureSums(each, {"verify_times": [each["sessions_verified"], 1]}) for each in counts]
     first, last = report.merged(hours, 2)
     assert (first.conversion, last.conversion) == (25.0, 100.0)
     assert first.times == {"verify_times": [1, 2]}

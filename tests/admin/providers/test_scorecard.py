@@ -16,9 +16,9 @@ from verification.models import (
     Provider,
     VendorBalance,
 )
-from verification.models.oversight import COLLAPSE, OUTAGE
+from verification.models.alerts import COLLAPSE, OUTAGE
 from verification.services.analytics import impact
-from verification.services.analytics.breaks import Break, key_of
+from verification.services.analytics.impact import CountryBreak, break_key
 
 pytestmark = pytest.mark.django_db
 
@@ -198,7 +198,8 @@ def broken(two):
     for ago in range(3):
         counted(panel.project, good.pk, hour=start + ago * HOUR, **full, messages_failed=40)
     Alert.objects.create(
-        project=panel.project, kind=COLLAPSE, key=key_of(Break(good.pk, "IN", start)), title="Our gateway fails in IN",
+        project=panel.project, kind=COLLAPSE, key=break_key(CountryBreak(good.pk, "IN", start)),
+        title="Our gateway fails in IN",
         created_at=start + 2 * HOUR,
     )  # fmt: skip
     counted(panel.project, poor.pk, country="DE", attempts=1, sessions=1)

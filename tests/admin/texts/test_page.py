@@ -102,7 +102,9 @@ def test_a_preview_of_what_there_is_not_asks_to_choose(panel, values):
 def test_the_price_of_a_thousand_is_told_where_it_is_known(panel, countries, places, told):
     Project.objects.filter(pk=panel.project.pk).update(countries=countries)
     gateway = panel.rows[Provider]
-    lines = [price_lists.Line(place, ALWAYS, Decimal(amount), "EUR", "segment") for place, amount in places.items()]
+    lines = [
+        price_lists.PriceLine(place, ALWAYS, Decimal(amount), "EUR", "segment") for place, amount in places.items()
+    ]
     price_lists.replace(gateway, lines, number=0)
     shown = panel.as_("owner").post(PREVIEW, about(panel, text="{code} " + "x" * 200)).content.decode()
     assert (told in shown) if told else ("1,000 codes" not in shown)

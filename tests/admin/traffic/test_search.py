@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.admin.rows import ADDRESS, a_message, a_session
-from verification.core import pseudonyms
+from verification.core import crypto
 from verification.models import (
     AuditEntry,
     DeliveryAttempt,
@@ -74,7 +74,7 @@ def test_who_sees_masks_looks_up_few_numbers_and_each_is_on_record(panel, monkey
     assert "+4915******78" not in refused.content.decode() and ADDRESS not in refused.get("Location", "")
     lines = AuditEntry.objects.filter(action="Looked up a recipient")
     assert {(line.who, line.project_id) for line in lines} == {("owner", panel.project.pk)}
-    tried = [pseudonyms.hashed(panel.project.pk, term) for term in guesses(3)]
+    tried = [crypto.hashed_address(panel.project.pk, term) for term in guesses(3)]
     assert sorted(line.object_label for line in lines) == sorted(tried)
 
 

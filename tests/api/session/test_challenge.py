@@ -124,7 +124,7 @@ def test_a_wrong_answer_fails_and_nothing_is_written(api, always, token):
 
 
 def test_a_flood_of_wrong_answers_leaves_a_line_a_second_in_the_log(api, always, caplog, monkeypatch):
-    monkeypatch.setattr(challenges, "TOLD_SECONDS", SECONDS)
+    monkeypatch.setattr(challenges, "LOGGED_SECONDS", SECONDS)
     caplog.set_level(logging.INFO, logger=challenges.__name__)
     assert {api.create(challenge_token="garbage").status_code for _ in range(5)} == {403}
     assert caplog.text.count("a challenge was not passed") == 1
@@ -499,7 +499,9 @@ def test_a_puzzle_is_read_by_the_projects_origins_alone(api, always):
 def test_a_flood_of_puzzles_reads_their_project_once(api, always, monkeypatch):
     load, read = challenges.load_public_project, []
     monkeypatch.setattr(challenges, "load_public_project", lambda public_id: read.append(public_id) or load(public_id))
-    monkeypatch.setattr(challenges, "_asked_for", caching.TTLCache(1, fresh_seconds=SECONDS))  # as if it took no time
+    monkeypatch.setattr(
+        challenges, "_puzzle_projects", caching.TTLCache(1, fresh_seconds=SECONDS)
+    )  # as if it took no time
     address = f"/session/challenge?project={always.row.public_id}"
     assert {api.call("GET", address).status_code for _ in range(5)} == {200}
     assert read == [str(always.row.public_id)]

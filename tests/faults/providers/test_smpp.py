@@ -9,7 +9,7 @@ from functools import partial
 
 import pytest
 
-from providers.smpp.pdu import Address, ShortMessage
+from providers.smpp.pdu import ShortMessage, SmppAddress
 from tests.fakes import smsc as fake
 from tests.fakes.http_server import FakeHttpServer
 from tests.fakes.smsc import PASSWORD, SYSTEM_ID, Smsc
@@ -101,7 +101,7 @@ def test_a_user_ends_messages_by_stop_and_resumes_them_by_start(shop, smsc):
     to = recipient()
 
     def write(text):
-        smsc.deliver(ShortMessage(Address(to.removeprefix("+"), ton=1, npi=1), Address("13013"), text))
+        smsc.deliver(ShortMessage(SmppAddress(to.removeprefix("+"), ton=1, npi=1), SmppAddress("13013"), text))
 
     write(b"STOP")
     wait_until(lambda: shop.is_suppressed(to), "the number is suppressed")

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from providers import registry
-from providers.base import Outcome, Price, ReceiptStatus
+from providers.base import MessagePrice, Outcome, ReceiptStatus
 from providers.errors import HookUnreadable, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
@@ -361,4 +361,4 @@ def test_it_does_not_read_what_is_no_report(build, body):
 def test_a_receipt_tells_the_price_of_all_its_messages(build):
     [two] = receipts_of(build(), report(result(messageCount=2)))
     [unknown] = receipts_of(build(), report(result(price=None)))
-    assert (two.price, unknown.price) == (Price(Decimal("0.02"), "EUR"), None)
+    assert (two.price, unknown.price) == (MessagePrice(Decimal("0.02"), "EUR"), None)

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from providers import registry
-from providers.base import HookRequest, Outcome, Price, ReceiptStatus
+from providers.base import HookRequest, MessagePrice, Outcome, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import FORM, call, receipts_of
@@ -391,4 +391,4 @@ def test_it_does_not_read_a_receipt_that_names_no_message(build, fields):
 
 def test_a_receipt_tells_the_amount(build):
     [receipt_] = receipts_of(build(), v3(receipt(TotalAmount="0.0070")))
-    assert receipt_.price == Price(Decimal("0.007"), "USD")
+    assert receipt_.price == MessagePrice(Decimal("0.007"), "USD")

@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from providers import registry
-from providers.base import HookRequest, Outcome, Price, Receipt, ReceiptStatus
+from providers.base import HookRequest, MessagePrice, Outcome, Receipt, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, NotConnected, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.messages import HOOK_URL, error_of, make_message
@@ -404,6 +404,6 @@ def test_an_unreadable_report_is_told(build, body):
 
 def test_the_price_is_the_request_s_cost_and_nothing_once_it_is_refunded(build, server):
     server.script(fake.answer(200, ACCEPTED))
-    assert build().send(message()).price == Price(Decimal("0.01"), "USD")
+    assert build().send(message()).price == MessagePrice(Decimal("0.01"), "USD")
     [refunded] = build().parse_hook(report("expired", is_refunded=True)).events
-    assert refunded.price == Price(Decimal(0), "USD")
+    assert refunded.price == MessagePrice(Decimal(0), "USD")

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 
 from providers import registry
-from providers.base import HookRequest, Outcome, Price, ReceiptStatus
+from providers.base import HookRequest, MessagePrice, Outcome, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, ProviderError, SettingsInvalid
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
@@ -442,6 +442,6 @@ def test_it_does_not_read_a_receipt_that_names_no_message(build, request_):
 def test_the_price_is_that_of_all_parts_and_unknown_if_one_lacks_it(build, server):
     [part] = ACCEPTED["messages"]
     server.script(answer(part, {**part, "message-price": "0.01"}))
-    assert build().send(make_sms()).price == Price(Decimal("0.0433"), "EUR")
+    assert build().send(make_sms()).price == MessagePrice(Decimal("0.0433"), "EUR")
     server.script(answer(part, {**part, "message-price": None}))
     assert build().send(make_sms()).price is None

@@ -10,8 +10,8 @@ from providers.base import Consent, HookReply, Outcome, Receipt, ReceiptStatus
 from providers.errors import ProviderError, SettingsInvalid
 from providers.http.client import HttpClient
 from providers.smpp import answers, links, pdu
-from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Status, Tag
-from providers.smpp.session import Session
+from providers.smpp.pdu import Command, Pdu, ShortMessage, SmppAddress, Status, Tag
+from providers.smpp.session import SmppSession
 from tests.fakes import smsc as fake
 from tests.fakes.certificates import make_certificate
 from tests.fakes.messages import make_message
@@ -34,7 +34,7 @@ def short_pauses(monkeypatch):
 @pytest.fixture
 def hasty(monkeypatch):
     """Shorten the waits for what is meant not to come."""
-    monkeypatch.setattr(Session, "answer_seconds", 0.3)
+    monkeypatch.setattr(SmppSession, "answer_seconds", 0.3)
     monkeypatch.setattr(links, "SLOT_SECONDS", 0.3)
 
 
@@ -153,8 +153,8 @@ def test_the_password_is_secret():
 def test_a_message_holds_what_the_settings_say(build):
     [body] = bodies(build(service_type="OTP"), expires_in=180)
     assert body == ShortMessage(
-        Address("Shop", 5, 0),
-        Address("4915112345678", 1, 1),
+        SmppAddress("Shop", 5, 0),
+        SmppAddress("4915112345678", 1, 1),
         b"Your code is 4711",
         registered_delivery=1,
         service_type="OTP",
@@ -162,19 +162,19 @@ def test_a_message_holds_what_the_settings_say(build):
     )
     [body] = bodies(build(validity=False, receipts=False, dest_ton="2", dest_npi="8"))
     assert (body.validity_period, body.registered_delivery) == ("", 0)
-    assert body.destination == Address("4915112345678", 2, 8)
+    assert body.destination == SmppAddress("4915112345678", 2, 8)
 
 
 @pytest.mark.parametrize(
     ("sender", "given", "address"),
     [
-        ("Shop", {}, Address("Shop", 5, 0)),
-        ("4546", {}, Address("4546", 3, 0)),
-        ("+4546", {}, Address("4546", 1, 1)),
-        ("+998901234567", {}, Address("998901234567", 1, 1)),
-        ("998901234567", {}, Address("998901234567", 1, 1)),
-        ("", {}, Address("")),
-        ("4546", {"source_ton": "0", "source_npi": "1"}, Address("4546", 0, 1)),
+        ("Shop", {}, SmppAddress("Shop", 5, 0)),
+        ("4546", {}, SmppAddress("4546", 3, 0)),
+        ("+4546", {}, SmppAddress("4546", 1, 1)),
+        ("+998901234567", {}, SmppAddress("998901234567", 1, 1)),
+        ("998901234567", {}, SmppAddress("998901234567", 1, 1)),
+        ("", {}, SmppAddress("")),
+        ("4546", {"source_ton": "0", "source_npi": "1"}, SmppAddress("4546", 0, 1)),
     ],
 )
 def test_the_kind_of_sender_follows_from_it(build, sender, given, address):
@@ -184,7 +184,7 @@ def test_the_kind_of_sender_follows_from_it(build, sender, given, address):
 
 def test_a_country_s_sender_and_its_ids_come_first(build):
     [body] = bodies(build(), sender="4930123", dlt_entity_id="1101", dlt_template_id="1107")
-    assert body.source == Address("4930123", 3, 0)
+    assert body.source == SmppAddress("4930123", 3, 0)
     assert body.tlvs == {Tag.DLT_ENTITY_ID: b"1101", Tag.DLT_TEMPLATE_ID: b"1107"}
 
 
@@ -336,9 +336,9 @@ def test_a_receipt_is_read_in_both_its_forms(stat, state, status):
         fake.by_text("ab-1", fake.NOBODY, stat=stat, err="1C"),
         fake.by_tlvs("ab-1", fake.NOBODY, state),
         ShortMessage(
-            Address(""), Address(""), esm_class=4, tlvs={Tag.MESSAGE_PAYLOAD: fake.receipt_text("ab-1", stat)}
+            SmppAddress(""), SmppAddress(""), esm_class=4, tlvs={Tag.MESSAGE_PAYLOAD: fake.receipt_text("ab-1", stat)}
         ),
-        ShortMessage(Address(""), Address(""), f"ID: ab-1 Stat:{stat.lower()}".encode(), esm_class=4),
+        ShortMessage(SmppAddress(""), SmppAddress(""), f"ID: ab-1 Stat:{stat.lower()}".encode(), esm_class=4),
     ):
         receipt = read(message)
         assert (receipt.status, receipt.provider_message_id) == (status, "ab-1")
@@ -357,13 +357,13 @@ def test_a_receipt_is_read_in_both_its_forms(stat, state, status):
     ],
 )
 def test_a_receipt_is_read_as_some_centres_write_it(text, status):
-    receipt = read(ShortMessage(Address(""), Address(""), text, esm_class=4))
+    receipt = read(ShortMessage(SmppAddress(""), SmppAddress(""), text, esm_class=4))
     assert (receipt.status, receipt.provider_message_id) == (status, "ab-1")
 
 
 def written(text, ton=1, sender="4915112345678", **fields):
     """Return a user's text as the centre delivers it."""
-    return ShortMessage(Address(sender, ton, 1), Address("4930"), text, **fields)
+    return ShortMessage(SmppAddress(sender, ton, 1), SmppAddress("4930"), text, **fields)
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_what_else_users_write_is_not_read(message):
 
 def test_a_receipt_s_own_fields_come_before_its_text():
     tlvs = {Tag.RECEIPTED_MESSAGE_ID: b"7\0\0", Tag.MESSAGE_STATE: b"\x05"}
-    message = ShortMessage(Address(""), Address(""), fake.receipt_text("8"), esm_class=0, tlvs=tlvs)
+    message = ShortMessage(SmppAddress(""), SmppAddress(""), fake.receipt_text("8"), esm_class=0, tlvs=tlvs)
     assert read(message) == Receipt(
         ReceiptStatus.FAILED, "7", error="The operator could not deliver it (UNDELIV).", provider_status="UNDELIV 000"
     )
@@ -409,12 +409,12 @@ def test_a_receipt_s_own_fields_come_before_its_text():
 @pytest.mark.parametrize(
     "message",
     [
-        ShortMessage(Address("1"), Address("2"), b"Hello, id:1 stat:DELIVRD"),  # what a user wrote
+        ShortMessage(SmppAddress("1"), SmppAddress("2"), b"Hello, id:1 stat:DELIVRD"),  # what a user wrote
         fake.by_text("1", fake.NOBODY, stat="UNKNOWN"),
         fake.by_tlvs("1", fake.NOBODY, 7),
         fake.by_tlvs("1", fake.NOBODY, 99),
-        ShortMessage(Address("1"), Address("2"), b"stat:DELIVRD", esm_class=4),
-        ShortMessage(Address("1"), Address("2"), b"\xff\x00garbage", esm_class=4),
+        ShortMessage(SmppAddress("1"), SmppAddress("2"), b"stat:DELIVRD", esm_class=4),
+        ShortMessage(SmppAddress("1"), SmppAddress("2"), b"\xff\x00garbage", esm_class=4),
     ],
 )
 def test_what_says_nothing_changes_nothing(message):
@@ -490,7 +490,7 @@ def test_a_receipt_that_could_not_be_stored_is_asked_for_again(connect, smsc, re
 
 def test_what_is_no_receipt_is_answered_and_dropped(connect, smsc, reports):
     connect()
-    smsc.deliver(ShortMessage(Address("1"), Address("2"), b"STOP"), b"\x01garbage")
+    smsc.deliver(ShortMessage(SmppAddress("1"), SmppAddress("2"), b"STOP"), b"\x01garbage")
     wait_until(lambda: smsc.answers == [Status.OK, Status.RECEIVER_PERMANENT], "both are answered")
     assert reports.receipts == []
 
@@ -514,7 +514,7 @@ def test_no_answer_means_an_unknown_outcome(connect, smsc, behaviour, monkeypatc
     smsc.script(behaviour)
     connection = connect()
     with monkeypatch.context() as patched:
-        patched.setattr(Session, "answer_seconds", 0.3)
+        patched.setattr(SmppSession, "answer_seconds", 0.3)
         assert error_of(connection).outcome is Outcome.UNKNOWN
     wait_until(lambda: is_accepted(connection), "it sends again, over the bind that stayed or a new one")
 
@@ -600,7 +600,7 @@ def test_what_it_does_not_know_is_refused_by_name(connect, smsc):
 
 
 def test_a_silent_line_is_tested_and_a_dead_one_given_up(connect, smsc, monkeypatch):
-    monkeypatch.setattr(Session, "answer_seconds", 1.0)
+    monkeypatch.setattr(SmppSession, "answer_seconds", 1.0)
     connection = connect(enquire_seconds=1)
     [peer] = smsc.bound()
     wait_until(lambda: peer.enquiries, "the line is tested")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from providers.smpp import pdu
-from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Tag, Unreadable, take
+from providers.smpp.pdu import Command, Pdu, ShortMessage, SmppAddress, Tag, Unreadable, take
 
 BIND = "0000002f000000090000000000000007534d50503354455354007365637265743038005355424d4954310034000000"
 SUBMIT = (
@@ -20,7 +20,7 @@ DELIVER = (
     "0000005700000005000000000000000700010139393839303132333435363700050053686f7000"
     "0400000000000000001a69643a313220737461743a44454c49565244206572723a3030300427000102001e0003313200"
 )
-SHOP, USER = Address("Shop", 5, 0), Address("998901234567", 1, 1)
+SHOP, USER = SmppAddress("Shop", 5, 0), SmppAddress("998901234567", 1, 1)
 
 
 def only(text):

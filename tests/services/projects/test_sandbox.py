@@ -19,8 +19,7 @@ from verification.services.delivery.sweep import sweep_once
 from verification.services.notifications import alerts
 from verification.services.projects import projects
 from verification.services.projects.settings import set_settings
-from verification.services.providers.accounts import add_provider
-from verification.services.providers.sandbox import add_sandbox
+from verification.services.providers.accounts import add_provider, add_sandbox
 
 pytestmark = pytest.mark.django_db
 

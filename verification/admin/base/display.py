@@ -14,8 +14,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.core.dates import DAY_AND_TIME, written_date
-from verification.core.numbers import grouped
+from verification.core.formats import DAY_AND_TIME, grouped, written_date
 from verification.models import ChannelType, MessageStatus
 
 STATUS_VARIANTS = {

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from unfold.admin import TabularInline
 
 from verification.admin.base.fields import ChosenField, LinesField
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import RIGHTS, Membership, Project, Right, Role, roles_with
 from verification.models.fields import ListField
 

@@ -16,9 +16,8 @@ from django.utils.translation import gettext_lazy
 
 from verification.admin.base.permissions import own_projects
 from verification.admin.base.statistics import BETWEEN, EMPTY
-from verification.core.dates import DAY_AND_TIME, written_date
-from verification.core.ids import first_session_id
-from verification.core.whole_numbers import whole_number
+from verification.core.formats import DAY_AND_TIME, written_date
+from verification.core.ids import first_session_id, whole_number
 from verification.models import Message, NumberArea, Provider, Recipient
 
 EARLIEST_YEAR, LATEST_YEAR = 1970, 9_000  # of a range: ids tell the time from the first on, and dates end before 10000

@@ -23,7 +23,7 @@ from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import sees_addresses
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.models import Project
 from verification.services.config_files.dump import SCHEMA_PATH, write
@@ -246,4 +246,4 @@ def _unseal(request: HttpRequest, project: Project) -> tuple[str, dict[str, str]
 
 
 def _binding(request: HttpRequest, project: Project) -> str:
-    return aad.held_form(request.session.session_key, _address(project))
+    return crypto.held_form_binding(request.session.session_key, _address(project))

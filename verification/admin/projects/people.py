@@ -19,7 +19,7 @@ from verification.admin.base.display import format_exact_time, page_address, tim
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ScopedInline, Who, own_project_ids
 from verification.core.errors import UserError
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import Invitation, Membership, Project, Right, Role
 from verification.services.users import invitations, people, second_factor
 

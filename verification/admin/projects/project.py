@@ -25,7 +25,7 @@ from verification.admin.projects.onboarding import checklist
 from verification.admin.projects.people import MembershipInline, show_people
 from verification.admin.projects.test_event import send_test_event
 from verification.admin.projects.webhook_secret import webhook_secret
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS

@@ -22,9 +22,8 @@ from verification.admin.base import display
 from verification.admin.base.permissions import ProjectFilter, ScopedInline, sees_addresses
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.core.addresses import mask
-from verification.core.dates import written_date
 from verification.core.errors import UserError
-from verification.core.numbers import grouped
+from verification.core.formats import grouped, written_date
 from verification.models import AuditEntry, Recipient, Right, Subscription
 from verification.services.maintenance import forgetting
 from verification.services.protection import limits_used
@@ -243,7 +242,7 @@ class RecipientAdmin(NewestFirstAdmin):
 def _limits_on(recipient: Recipient, what: str) -> str:
     """Return a line for each limit; one that is used up says when the next is allowed."""
     lines = []
-    for each in limits_used.standings(recipient):
+    for each in limits_used.limits_used(recipient):
         if each.what == what:
             used = _("{used} of {limit} in {window}").format(
                 used=grouped(each.used), limit=grouped(each.limit), window=each.window

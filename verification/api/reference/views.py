@@ -42,7 +42,7 @@ def description() -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DescriptionFile:
     """The description of the API in one format, for tools. Made and compressed once, as anybody may ask for it."""
 
     content_type: str
@@ -52,19 +52,19 @@ class Document:
 
 
 @lru_cache(maxsize=2)
-def _document(name: str) -> Document:
+def _document(name: str) -> DescriptionFile:
     renderer = OpenApiJsonRenderer() if name == "json" else OpenApiYamlRenderer()
     return _made(f"application/{name}", force_bytes(renderer.render(description())))
 
 
 @lru_cache(maxsize=1)
-def _setup_schema() -> Document:
+def _setup_schema() -> DescriptionFile:
     return _made("application/schema+json", json.dumps(schema()).encode())
 
 
-def _made(content_type: str, plain: bytes) -> Document:
+def _made(content_type: str, plain: bytes) -> DescriptionFile:
     etag = f'"{hashlib.sha256(plain).hexdigest()[:32]}"'
-    return Document(content_type, plain, gzip.compress(plain, mtime=0), etag)
+    return DescriptionFile(content_type, plain, gzip.compress(plain, mtime=0), etag)
 
 
 @require_safe
@@ -79,7 +79,7 @@ def setup_schema(request: HttpRequest) -> HttpResponseBase:
     return _serve(request, _setup_schema())
 
 
-def _serve(request: HttpRequest, document: Document) -> HttpResponseBase:
+def _serve(request: HttpRequest, document: DescriptionFile) -> HttpResponseBase:
     """Answer with a document, compressed for callers that accept gzip."""
     if unchanged := get_conditional_response(request, etag=document.etag):
         return unchanged

@@ -16,7 +16,7 @@ from datetime import timedelta
 from django.db.models import Q, Sum
 from django.utils import timezone
 
-from verification.core.lifetimes import SESSION_SECONDS
+from verification.core.session_rules import SESSION_SECONDS
 from verification.models import Channel, DailyFigures, Provider
 from verification.services.analytics.report import SumHistograms, seconds_in
 from verification.services.providers.optimizer import Candidate, Hour, Objective, learn, rank

@@ -99,7 +99,7 @@ def count_hour(hour: datetime) -> None:
         if not unknown:
             sql.call("count_text_variants", hour=hour)
             break
-        _note_areas(unknown)
+        _store_areas(unknown)
     sql.call("count_faults", hour=hour)
 
 
@@ -142,7 +142,7 @@ def _is_users_turn(now: datetime) -> bool:
     return bool(Upkeep.objects.filter(name=USERS, started_at__lte=now - USERS_PERIOD).update(started_at=now))
 
 
-def _note_areas(unknown: list[UnknownArea]) -> None:
+def _store_areas(unknown: list[UnknownArea]) -> None:
     rows = (NumberArea(area=each.area, country=_country(each.samples)) for each in unknown)
     NumberArea.objects.bulk_create(rows, ignore_conflicts=True)
 

@@ -22,7 +22,7 @@ from providers.errors import SettingsInvalid
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
-from verification.models.changes import change_row, save_changes, set_value
+from verification.models.audit import change_row, save_changes, set_value
 from verification.models.fields import clean_language
 from verification.services.config_files import sections
 from verification.services.config_files.load import Document, Fault, FileRefused, Path

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt
 from verification.models import AlertService
-from verification.models.changes import change_row, save_changes
+from verification.models.audit import change_row, save_changes
 from verification.services.config_files import sections
 from verification.services.config_files.apply import ApplyContext
 from verification.services.config_files.load import Path
@@ -47,7 +47,7 @@ def _bring(bringing: ApplyContext, found: AlertService | None, values: Mapping[s
         if found is None:
             alert_services.require_place(bringing.project)
     if changed:
-        for name, sentence in alert_services.judge(row.kind, text or "", row.chat).items():
+        for name, sentence in alert_services.check_service(row.kind, text or "", row.chat).items():
             raise bringing.refuse((*path, sections.ADDRESS if name == "secret" else name), sentence)
     save_changes(row, changed)
 
@@ -55,6 +55,6 @@ def _bring(bringing: ApplyContext, found: AlertService | None, values: Mapping[s
 def read(row: AlertService) -> str:
     """Return the stored address or token; empty where no key opens it, so that any other differs from it."""
     try:
-        return decrypt(bytes(row.secret), binding=aad.alert_service(row.uuid))
+        return decrypt(bytes(row.secret), binding=crypto.alert_service_binding(row.uuid))
     except DecryptionFailed:
         return ""

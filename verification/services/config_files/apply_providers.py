@@ -12,8 +12,8 @@ from providers import registry
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.models import Provider, SenderRule
+from verification.models.audit import change_row, save_changes
 from verification.models.bounds import MAX_SENDERS
-from verification.models.changes import change_row, save_changes
 from verification.models.fields import clean_prefix
 from verification.services.config_files import sections
 from verification.services.config_files.apply import ApplyContext
@@ -21,7 +21,7 @@ from verification.services.config_files.load import Path
 from verification.services.providers import price_lists
 from verification.services.providers.accounts import add_provider, stored_secrets
 from verification.services.providers.editing import change_provider, remove_provider
-from verification.services.providers.price_lists import Line
+from verification.services.providers.price_lists import PriceLine
 
 
 def bring_providers(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
@@ -104,7 +104,7 @@ def _stored(row: Provider | None) -> dict[str, Any] | None:
 
 def _bring_prices(bringing: ApplyContext, provider: Provider, wanted: Mapping[str, str], path: Path) -> None:
     """Put the list of the file in the place of the provider's, if they differ."""
-    given: dict[tuple[str, date], Line] = {}
+    given: dict[tuple[str, date], PriceLine] = {}
     for key, value in wanted.items():
         at = (*path, key)
         with bringing.judging(at):

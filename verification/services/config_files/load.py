@@ -16,7 +16,7 @@ import yaml
 from django.utils.translation import gettext as _
 
 from verification.core.errors import UserError
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 
 Path = tuple[str | int, ...]  # the keys and positions that lead to a value
 

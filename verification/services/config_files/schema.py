@@ -19,7 +19,7 @@ from jsonschema.exceptions import ValidationError
 from providers.base import Adapter, Setting, SettingKind
 from providers.registry import MAX_TEXT_LENGTH
 from verification.models import ChannelType, Project, Provider
-from verification.models.changes import Field
+from verification.models.audit import Field
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.services.config_files import sections
 from verification.services.config_files.load import Document, Fault

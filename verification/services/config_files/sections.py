@@ -21,7 +21,7 @@ from verification.models import (
     Project,
     SenderRule,
 )
-from verification.models.changes import Field, fields_of
+from verification.models.audit import Field, fields_of
 from verification.models.project_settings import SETTABLE_GROUPS
 from verification.services.projects.lists import SAFE_SUBJECTS
 from verification.services.providers.editing import FIELDS as PROVIDER_FIELDS

@@ -14,8 +14,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from verification.core.lifetimes import SESSION_SECONDS
-from verification.services.providers.route_changes import Change, Tally, last_change, last_change_elsewhere, splits_of
+from verification.core.session_rules import SESSION_SECONDS
+from verification.services.providers.route_changes import (
+    RouteChange,
+    Tally,
+    last_change,
+    last_change_elsewhere,
+    splits_of,
+)
 
 WINDOW_HOURS = 72  # hours that are looked at; older ones count for hardly anything.
 HALF_LIFE_HOURS = 24.0  # an hour counts half as much as one a day later, since the quality of routes drifts.
@@ -241,7 +247,7 @@ def _by_worth(
     return sorted(rates, key=place)
 
 
-def _oldest_that_counts(*changes: Change | None) -> int:
+def _oldest_that_counts(*changes: RouteChange | None) -> int:
     return min((change.age for change in changes if change is not None), default=WINDOW_HOURS)
 
 

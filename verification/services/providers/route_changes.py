@@ -29,7 +29,7 @@ class Tally(NamedTuple):
     seconds: float = 0.0  # that those who were verified took together
 
 
-class Change(NamedTuple):
+class RouteChange(NamedTuple):
     """A change of a route that began ``age`` hours ago, and the rate since then."""
 
     age: int
@@ -72,7 +72,7 @@ def splits_of(tallies: Iterable[Tally]) -> Splits:
     return splits
 
 
-def last_change(splits: Splits) -> Change | None:
+def last_change(splits: Splits) -> RouteChange | None:
     """Return the newest change of one route; None where there is none within a day."""
     for age, split in enumerate(splits):
         if age and split.asked == splits[age - 1].asked:
@@ -83,7 +83,7 @@ def last_change(splits: Splits) -> Change | None:
     return None
 
 
-def last_change_elsewhere(routes: Sequence[Splits]) -> Change | None:
+def last_change_elsewhere(routes: Sequence[Splits]) -> RouteChange | None:
     """Return the newest change of a provider that shows in several countries, the one that speaks loudest left out."""
     for age in range(max(map(len, routes), default=0)):
         splits = [splits[age] for splits in routes if age < len(splits) and splits[age].asked > 0]
@@ -98,7 +98,7 @@ def last_change_elsewhere(routes: Sequence[Splits]) -> Change | None:
     return None
 
 
-def _together(age: int, splits: Sequence[Split]) -> Change | None:
+def _together(age: int, splits: Sequence[Split]) -> RouteChange | None:
     asked = verified = expected = 0.0
     for split in splits:
         asked += split.asked
@@ -107,15 +107,15 @@ def _together(age: int, splits: Sequence[Split]) -> Change | None:
     return _judge(age, asked, verified, expected / asked, CHANCE_ELSEWHERE)
 
 
-def _judge(age: int, asked: float, verified: float, rate_before: float, chance: float) -> Change | None:
+def _judge(age: int, asked: float, verified: float, rate_before: float, chance: float) -> RouteChange | None:
     if asked <= 0:
         return None
     rate = min(verified / asked, 1.0)
     fallen_to, risen_to = FALL_PART * rate_before, min(RISE_PART * rate_before, (1 + rate_before) / 2)
     if rate < fallen_to and _chance_of(asked, rate, fallen_to) < chance:
-        return Change(age, True, rate)
+        return RouteChange(age, True, rate)
     if rate > risen_to and _chance_of(asked, rate, risen_to) < chance:
-        return Change(age, False, rate)
+        return RouteChange(age, False, rate)
     return None
 
 

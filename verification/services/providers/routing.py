@@ -67,7 +67,7 @@ def _by_weight(fitting: Iterable[LiveProvider], chance: random.Random, *, is_sha
     """Order by priority, and equals by chance according to their weights. With ``is_shared`` all are equals."""
 
     def place(provider: LiveProvider) -> tuple[bool, bool, int]:
-        return provider.pace.is_late, provider.is_system, 0 if is_shared else provider.priority
+        return provider.latency.is_late, provider.is_system, 0 if is_shared else provider.priority
 
     in_order = sorted(fitting, key=lambda provider: (*place(provider), _draw(provider.weight, chance)))
     first, second = place(in_order[0]), place(in_order[1])
@@ -105,7 +105,7 @@ def _by_worth(
 
 
 def _group(provider: LiveProvider) -> tuple[bool, bool]:
-    return provider.pace.is_late, provider.is_system
+    return provider.latency.is_late, provider.is_system
 
 
 def _draw(weight: int, chance: random.Random) -> float:
@@ -113,7 +113,7 @@ def _draw(weight: int, chance: random.Random) -> float:
     return -(chance.random() ** (1 / weight)) if weight else 1.0
 
 
-def is_aside(provider: LiveProvider, now: datetime) -> bool:
+def is_circuit_open(provider: LiveProvider, now: datetime) -> bool:
     """Return whether its circuit breaker keeps it aside, as of at most a second ago."""
     return provider.open_until is not None and provider.open_until > now
 

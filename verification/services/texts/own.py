@@ -157,7 +157,7 @@ def require_room(project: Project) -> None:
     )
 
 
-def judge_name(project: Project) -> None:
+def check_name(project: Project) -> None:
     """Raise :class:`UserError` for a project's name that phones would make a link of, as messages carry it."""
     if links := _foreign_links(project, _without_look_alikes(project.name)):
         raise UserError(

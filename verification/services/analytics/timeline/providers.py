@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from providers import registry
-from providers.outcomes import Outcome
+from providers.errors import Outcome
 from verification.models import CircuitBreaker, Message, Provider
 from verification.services.analytics.timeline.rows import Rows, attempts_of
 from verification.services.analytics.timeline.words import channel_name
@@ -64,12 +64,12 @@ def awaited(rows: Rows, message: Message) -> list[Provider]:
 def waiting_for(aside: list[Provider]) -> str:
     """Tell in a sentence what a message waits for."""
     first, *others = aside
-    told = (
+    sentence = (
         _("Waiting: all {channel} providers are paused, {name} until {time} UTC.")
         if others
         else _("Waiting: {name} is paused until {time} UTC; there is no other {channel} provider.")
     )
-    return told.format(name=first.name, channel=channel_name(first.channel), time=f"{_open_until(first):%H:%M:%S}")
+    return sentence.format(name=first.name, channel=channel_name(first.channel), time=f"{_open_until(first):%H:%M:%S}")
 
 
 def _open_until(provider: Provider) -> datetime | None:

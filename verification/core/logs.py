@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 
+from django.core.mail import EmailMessage
+from django.core.mail.backends.base import BaseEmailBackend
 from django.http import HttpRequest
 
 from verification.core.caching import Memory
@@ -21,7 +24,7 @@ LINES_A_SECOND = 50
 METHODS = ("GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE")  # any other word is the caller's own
 
 
-class Allowance(Memory):
+class LineBudget(Memory):
     """The lines left in this second, and how many had none, which ``limits`` does not tell.
 
     Threads that meet here may let a few more through, which does no harm.
@@ -42,11 +45,11 @@ class Allowance(Memory):
         return self.asked <= LINES_A_SECOND, left_out
 
 
-allowance = Allowance()
-unserved = Allowance()
+allowance = LineBudget()
+unserved = LineBudget()
 
 
-def may_write() -> bool:
+def may_log() -> bool:
     """Take the line of one refusal, and write how many had none in the second before."""
     is_left, left_out = allowance.take(time.monotonic())
     if left_out:
@@ -60,10 +63,10 @@ def endpoint_of(request: HttpRequest | None) -> str:
     return f"/{match.route}" if match else "unknown"
 
 
-def note(request: HttpRequest, *, code: str, status: int) -> None:
-    if not (log.isEnabledFor(logging.INFO) and may_write()):
+def log_refusal(request: HttpRequest, *, code: str, status: int) -> None:
+    if not (log.isEnabledFor(logging.INFO) and may_log()):
         return
-    told = {
+    fields = {
         "request_id": getattr(request, "id", "-"),
         "code": code,
         "status": status,
@@ -71,18 +74,18 @@ def note(request: HttpRequest, *, code: str, status: int) -> None:
         "path": endpoint_of(request),
         "project": getattr(request, "project_id", None),
     }
-    log.info("refused", extra=told)
+    log.info("refused", extra=fields)
 
 
-def note_unserved(request: HttpRequest, reason: str) -> None:
+def log_unserved(request: HttpRequest, reason: str) -> None:
     """Log that a request found the database away or busy, which many do at once: within the same number of lines."""
     is_left, left_out = unserved.take(time.monotonic())
     if left_out:
         words = "%s more requests found the database away or busy and were not logged"
         log.error(f"{words}, as there were more than %s in a second.", left_out, LINES_A_SECOND)
     if is_left:
-        told = {"request_id": getattr(request, "id", "-"), "path": endpoint_of(request), "error": reason}
-        log.error("the database is away or busy", extra=told)
+        fields = {"request_id": getattr(request, "id", "-"), "path": endpoint_of(request), "error": reason}
+        log.error("the database is away or busy", extra=fields)
 
 
 class ForgedForms(logging.Filter):
@@ -91,4 +94,17 @@ class ForgedForms(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple) and len(record.args) == 2:  # the reason and the path
             record.args = record.args[0], endpoint_of(getattr(record, "request", None))
-        return may_write()
+        return may_log()
+
+
+class EmailBackend(BaseEmailBackend):
+    """The backend while EMAIL_URL is not set: it logs an event for each mail, where the log is read by machines.
+
+    It leaves out the text, as an invitation holds a link that lets whoever has it in, and the recipients.
+    """
+
+    def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
+        for message in email_messages:
+            fields = {"subject": message.subject, "recipients": len(message.recipients())}
+            log.warning("a mail was not sent, as EMAIL_URL is not set", extra=fields)
+        return len(email_messages)

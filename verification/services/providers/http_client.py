@@ -1,4 +1,4 @@
-"""The one door out, as this installation is set up."""
+"""The HTTP client of the service, as this installation is set up."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from verification.core.bulkhead import bulkhead
 from verification.core.caching import Cached
 
 
-class Door(HttpClient):
-    """The door. Requests of a web process go through it within a bulkhead.
+class BoundedHttpClient(HttpClient):
+    """The client whose requests count in the bulkhead of web processes.
 
     Who asks on behalf of a project says so by :func:`bulkhead`; this is for what is asked without.
     """
@@ -27,5 +27,5 @@ class Door(HttpClient):
 
 
 @Cached
-def http_door() -> HttpClient:
-    return Door(settings.OUTBOUND_ALLOWED_NETWORKS)
+def http_client() -> HttpClient:
+    return BoundedHttpClient(settings.OUTBOUND_ALLOWED_NETWORKS)

@@ -62,6 +62,6 @@ def find_live(project: ProjectConfig, session_id: str) -> FoundSession:
     return session
 
 
-def note_session_refusal(session_id: str, rule: str) -> None:
+def record_session_refusal(session_id: str, rule: str) -> None:
     """Note on a session the rule that kept its code from going out. The same rule again writes nothing."""
     Session.objects.filter(pk=session_id).exclude(refusal=rule).update(refusal=rule)

@@ -16,7 +16,9 @@ from verification.services.providers.active import LiveProvider, forget_provider
 log = logging.getLogger(__name__)
 
 
-def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage, *, seconds: float) -> Result:
+def call_provider(
+    provider: LiveProvider, sender: Adapter | Connection, outgoing: OutgoingMessage, *, seconds: float
+) -> Result:
     """Return the provider's answer, or a result that tells why there is none. Never raises.
 
     ``seconds`` is the time for names, connection, TLS and all requests together.
@@ -36,11 +38,11 @@ def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: Outgoing
         # The adapter has a fault, and we cannot know how far it came. The error's text may hold anything, so we keep
         # its kind alone.
         fault = {"message_id": outgoing.id, "error": type(error).__name__}
-        log.error("the adapter of a provider failed", extra=told(provider) | fault)
+        log.error("the adapter of a provider failed", extra=log_fields(provider) | fault)
         return Result(Outcome.UNKNOWN, error=f"The adapter failed ({type(error).__name__}).")
 
 
-def note_fault(provider: LiveProvider, result: Result) -> None:
+def record_fault(provider: LiveProvider, result: Result) -> None:
     """Count a failure, and set the provider aside if it keeps failing or asks to be left alone.
 
     The sandbox is never set aside, as it fails where a test wants it to.
@@ -59,9 +61,9 @@ def note_fault(provider: LiveProvider, result: Result) -> None:
     if is_set_aside:
         forget_providers()  # else this process's other threads ask it for up to a second more
         fault = {"outcome": result.outcome.value, "error": result.error}
-        log.warning("a provider is set aside for a while", extra=told(provider) | fault)
+        log.warning("a provider is set aside for a while", extra=log_fields(provider) | fault)
 
 
-def told(provider: LiveProvider) -> dict[str, Any]:
+def log_fields(provider: LiveProvider) -> dict[str, Any]:
     """Return the fields by which a line of the log is found."""
     return {"provider": provider.id, "provider_name": provider.name}

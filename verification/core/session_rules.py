@@ -1,7 +1,16 @@
-"""The form of codes: their lengths, their alphabet, and what depends on these; and drawing one."""
+"""The rules of every session: how long things live, in seconds, and the form of codes.
 
-import secrets
+A test compares SQL, pages, clients and guides, which cannot read the lifetimes here.
+"""
+
+from __future__ import annotations
+
 import string
+from typing import Final
+
+SESSION_SECONDS: Final = 180  # a session: time for a code to arrive and be typed, and little for guessing
+VERIFY_TOKEN_SECONDS: Final = 60  # a verify token: time for the customer's server to redeem it
+CHANNEL_BLOCK_SECONDS: Final = 60  # between two codes of sessions over one channel: most codes have come by then
 
 SHORT_CODE, LONG_CODE = 4, 6  # characters; the interface knows no other lengths
 LENGTHS_IN_WORDS = f"{SHORT_CODE} or {LONG_CODE}"
@@ -13,23 +22,6 @@ MAX_GUESS_CHARACTERS = 32  # more than any code has; a longer text is a mistake 
 DIGITS = string.digits
 LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # without I, L and O, which are read as 1 and 0
 DIGITS_BESIDE_LETTERS = "23456789"  # without 0 and 1, for the same reason
-
-
-def alphabet(*, digits: bool, letters: bool) -> str:
-    """The characters of a project's codes. Raises ``ValueError`` for neither digits nor letters."""
-    if letters:
-        return LETTERS + (DIGITS_BESIDE_LETTERS if digits else "")
-    if digits:
-        return DIGITS
-    raise ValueError("A code needs digits, letters or both.")
-
-
-def generate_code(length: int, *, digits: bool = True, letters: bool = False) -> str:
-    """Draw a code, uniformly over the whole alphabet, leading zeros included."""
-    characters = alphabet(digits=digits, letters=letters)
-    if characters is DIGITS:  # the usual ones, in one draw
-        return f"{secrets.randbelow(10**length):0{length}d}"
-    return "".join(secrets.choice(characters) for _ in range(length))
 
 
 def code_pattern(characters: str) -> str:
