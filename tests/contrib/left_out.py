@@ -8,7 +8,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.contrib.staticfiles import finders
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError, call_command, get_commands
 from django.template import TemplateDoesNotExist
 from django.template.loader import get_template
 from django.test import Client
@@ -19,6 +19,7 @@ from verification.models import HostedPage
 
 pytestmark = pytest.mark.django_db
 LEFT_OUT = settings.WITHOUT_APPS
+without_config_files = pytest.mark.skipif("config_files" not in LEFT_OUT, reason="set-up files are there")
 without_hosted = pytest.mark.skipif("hosted" not in LEFT_OUT, reason="the hosted page is there")
 without_twilio = pytest.mark.skipif("twilio" not in LEFT_OUT, reason="Twilio's paths are there")
 
@@ -32,6 +33,18 @@ def test_no_app_is_loaded_that_was_left_out():
 def test_the_checks_find_nothing_and_no_migration_is_missing(capsys):
     call_command("check", fail_level="WARNING")
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+@without_config_files
+def test_the_commands_the_schema_and_the_page_of_set_up_files_are_gone(panel):
+    for name in ("apply", "exportproject"):
+        assert name not in get_commands()
+    assert Client().get("/docs/set-up.schema.json").status_code == 404
+    with pytest.raises(NoReverseMatch):
+        reverse("admin:verification_project_show_file", args=(panel.project.pk,))
+    change = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    page = panel.as_("owner").get(change)
+    assert page.status_code == 200 and "Set-up file" not in page.content.decode()
 
 
 @without_hosted
@@ -79,7 +92,7 @@ def test_twilios_setting_is_gone_and_no_sid_is_shown(panel, project):
 
 
 def test_the_guides_to_what_is_left_out_are_gone():
-    guides = {"hosted": "hosted-page", "twilio": "from-twilio"}
+    guides = {"config_files": "configuration-file", "hosted": "hosted-page", "twilio": "from-twilio"}
     index = Client().get("/docs/guides/").content.decode()
     for name, slug in guides.items():
         is_gone = name in LEFT_OUT

@@ -2,7 +2,7 @@
 
 import pytest
 
-from verification.services.config_files.load import FileRefused, read
+from verification.contrib.config_files.load import FileRefused, read
 
 
 def test_plain_words_are_what_they_look_like():

@@ -23,15 +23,16 @@ from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import sees_addresses
+from verification.admin.projects.project import ProjectAdmin
+from verification.contrib.config_files.dump import SCHEMA_PATH, write
+from verification.contrib.config_files.export import file_of
+from verification.contrib.config_files.load import FileRefused, read
+from verification.contrib.config_files.plan import Change, Plan, PlanChanged, apply, plan, secret_names
+from verification.contrib.config_files.schema import SECRET_NAME
+from verification.contrib.config_files.showing import is_told, leaves, words
 from verification.core import aad
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.models import Project
-from verification.services.config_files.dump import SCHEMA_PATH, write
-from verification.services.config_files.export import file_of
-from verification.services.config_files.load import FileRefused, read
-from verification.services.config_files.plan import Change, Plan, PlanChanged, apply, plan, secret_names
-from verification.services.config_files.schema import SECRET_NAME
-from verification.services.config_files.showing import is_told, leaves, words
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -247,3 +248,6 @@ def _unseal(request: HttpRequest, project: Project) -> tuple[str, dict[str, str]
 
 def _binding(request: HttpRequest, project: Project) -> str:
     return aad.held_form(request.session.session_key, _address(project))
+
+
+ProjectAdmin.add_actions(show_file, apply_file, inner_steps=("apply-file",))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from verification.contrib.config_files import sections
+from verification.contrib.config_files.apply import ApplyContext
+from verification.contrib.config_files.load import Path
 from verification.core import aad
 from verification.core.crypto import DecryptionFailed, decrypt
 from verification.models import AlertService
 from verification.models.changes import change_row, save_changes
-from verification.services.config_files import sections
-from verification.services.config_files.apply import ApplyContext
-from verification.services.config_files.load import Path
 from verification.services.notifications import alert_services
 
 

@@ -7,11 +7,11 @@ from jsonschema import Draft202012Validator
 
 from providers import registry
 from tests import factories
+from verification.contrib.config_files import export, sections
+from verification.contrib.config_files.dump import SCHEMA_PATH, write
+from verification.contrib.config_files.load import read
+from verification.contrib.config_files.schema import schema
 from verification.models.project_settings import SETTABLE
-from verification.services.config_files import export, sections
-from verification.services.config_files.dump import SCHEMA_PATH, write
-from verification.services.config_files.load import read
-from verification.services.config_files.schema import schema
 
 
 def test_it_is_a_schema():

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from verification.contrib.config_files.dump import write
+from verification.contrib.config_files.export import file_of
+from verification.contrib.config_files.schema import schema
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand
 from verification.models import Project
-from verification.services.config_files.dump import write
-from verification.services.config_files.export import file_of
-from verification.services.config_files.schema import schema
 from verification.services.projects.projects import find_project
 
 

@@ -18,11 +18,11 @@ from jsonschema.exceptions import ValidationError
 
 from providers.base import Adapter, Setting, SettingKind
 from providers.registry import MAX_TEXT_LENGTH
+from verification.contrib.config_files import sections
+from verification.contrib.config_files.load import Document, Fault
 from verification.models import ChannelType, Project, Provider
 from verification.models.changes import Field
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
-from verification.services.config_files import sections
-from verification.services.config_files.load import Document, Fault
 from verification.services.providers.price_lists import MAX_LINES
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -12,10 +12,10 @@ from typing import Any
 from django.db import models
 
 from providers import registry
+from verification.contrib.config_files import sections
+from verification.contrib.config_files.apply_alerts import read
 from verification.core.crypto import DecryptionFailed
 from verification.models import AlertService, Project, Provider
-from verification.services.config_files import sections
-from verification.services.config_files.apply_alerts import read
 from verification.services.projects.settings import challenge_secret_of
 from verification.services.providers import price_lists
 from verification.services.providers.accounts import is_known, stored_secrets

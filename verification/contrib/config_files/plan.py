@@ -14,10 +14,8 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
-from verification.core.errors import UserError
-from verification.models import Project, bounds
-from verification.services.config_files import export, schema, sections
-from verification.services.config_files.apply import (
+from verification.contrib.config_files import export, schema, sections
+from verification.contrib.config_files.apply import (
     ApplyContext,
     Finder,
     bring_channels,
@@ -26,9 +24,11 @@ from verification.services.config_files.apply import (
     bring_settings,
     bring_texts,
 )
-from verification.services.config_files.apply_alerts import bring_alerts
-from verification.services.config_files.apply_providers import bring_providers
-from verification.services.config_files.load import Document, Fault, FileRefused, Path, dotted
+from verification.contrib.config_files.apply_alerts import bring_alerts
+from verification.contrib.config_files.apply_providers import bring_providers
+from verification.contrib.config_files.load import Document, Fault, FileRefused, Path, dotted
+from verification.core.errors import UserError
+from verification.models import Project, bounds
 from verification.services.projects.projects import create_bare_project, find_project
 from verification.services.providers.route_statistics import require_prices
 from verification.services.records import audit

@@ -8,12 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests import factories
+from tests.contrib.config_files.files import document, file_with, text_of
 from tests.fakes import collector
-from tests.services.config_files.files import document, file_with, text_of
+from verification.contrib.config_files import apply_alerts, export, plan, schema
+from verification.contrib.config_files.dump import write
+from verification.contrib.config_files.load import FileRefused
 from verification.models import AuditEntry, Channel, ListEntry, Project, Provider
-from verification.services.config_files import apply_alerts, export, plan, schema
-from verification.services.config_files.dump import write
-from verification.services.config_files.load import FileRefused
 from verification.services.projects import lists
 from verification.services.providers.accounts import stored_secrets
 from verification.services.texts import variants

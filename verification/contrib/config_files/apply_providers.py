@@ -9,15 +9,15 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from providers import registry
+from verification.contrib.config_files import sections
+from verification.contrib.config_files.apply import ApplyContext
+from verification.contrib.config_files.load import Path
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.models import Provider, SenderRule
 from verification.models.bounds import MAX_SENDERS
 from verification.models.changes import change_row, save_changes
 from verification.models.fields import clean_prefix
-from verification.services.config_files import sections
-from verification.services.config_files.apply import ApplyContext
-from verification.services.config_files.load import Path
 from verification.services.providers import price_lists
 from verification.services.providers.accounts import add_provider, stored_secrets
 from verification.services.providers.editing import change_provider, remove_provider

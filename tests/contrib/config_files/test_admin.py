@@ -8,9 +8,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from tests.admin.rows import PROVIDER_SECRET
-from tests.services.config_files.files import file_with, text_of
+from tests.contrib.config_files.files import file_with, text_of
 from verification.admin.auth.session import CONFIRMED
-from verification.admin.projects.file import MAX_BYTES
+from verification.contrib.config_files.admin import MAX_BYTES
 from verification.models import AuditEntry, Membership, Provider, Role
 from verification.services.providers.accounts import stored_secrets
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
+from verification.contrib.config_files.load import MAX_BYTES, FileRefused, read
+from verification.contrib.config_files.plan import Plan, apply, plan
+from verification.contrib.config_files.showing import lines_of
 from verification.core.errors import UserError
-from verification.management.base import WatchwordCommand, cell_of
-from verification.services.config_files.load import MAX_BYTES, FileRefused, read
-from verification.services.config_files.plan import Plan, apply, plan
-from verification.services.config_files.showing import lines_of
+from verification.management.base import WatchwordCommand, cell_of, content_of
 
 VARIABLE = "WATCHWORD_SECRET_"  # before the name of a secret: no file asks for a variable that is something else
 DIFFERS = 2  # the exit status of --dry-run where something would change
@@ -51,7 +51,7 @@ class Command(WatchwordCommand):
             raise UserError("--dry-run changes nothing, so there is nothing to agree to: leave out --yes.")
         find = Secrets(secrets)
         try:
-            document = read(content_of(file))
+            document = read(content_of(file, max_bytes=MAX_BYTES))
             planned = plan(document, find_secret=find)
             is_applied = not (planned.is_empty or dry_run) and (yes or self._ask(planned, as_json=json))
             if is_applied:
@@ -93,17 +93,6 @@ class Secrets:
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise UserError(f"--secrets: cannot read {name}: {reason}.") from None
-
-
-def content_of(file: str) -> bytes:
-    """Read the file, or standard input, no further than a file may be long. Raises :class:`UserError`."""
-    try:
-        if file == "-":
-            return sys.stdin.buffer.read(MAX_BYTES + 1)
-        with Path(file).open("rb") as opened:
-            return opened.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise UserError(f"{file}: it cannot be read: {error.strerror}.") from None
 
 
 def text_of(planned: Plan, is_applied: bool, file: str) -> str:

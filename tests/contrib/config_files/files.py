@@ -2,7 +2,7 @@
 
 import yaml
 
-from verification.services.config_files.load import read
+from verification.contrib.config_files.load import read
 
 
 def file_with(projects):

@@ -19,13 +19,13 @@ from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
 
 from providers.errors import SettingsInvalid
+from verification.contrib.config_files import sections
+from verification.contrib.config_files.load import Document, Fault, FileRefused, Path
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
 from verification.models.changes import change_row, save_changes, set_value
 from verification.models.fields import clean_language
-from verification.services.config_files import sections
-from verification.services.config_files.load import Document, Fault, FileRefused, Path
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.lists import add_new_entries, clean_value
 from verification.services.projects.settings import (

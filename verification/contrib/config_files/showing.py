@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from verification.services.config_files.plan import Change, Plan
+from verification.contrib.config_files.plan import Change, Plan
 
 LONGEST = 200  # characters of a value that are shown; an owner's text may be longer than a screen is wide
 

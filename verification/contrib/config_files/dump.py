@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 from django.conf import settings
 
-from verification.services.config_files import sections
+from verification.contrib.config_files import sections
 
 SCHEMA_PATH = "/docs/set-up.schema.json"
 WIDTH = 120  # columns before a text is folded
