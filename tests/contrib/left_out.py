@@ -14,13 +14,19 @@ from django.template.loader import get_template
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
+from tests import factories
 from tests.commands.running import run, run_json
-from verification.models import HostedPage
+from verification.core import caching
+from verification.core.errors import UserError
+from verification.models import Channel, HostedPage
+from verification.services.projects.snapshot import load_project
+from verification.services.providers import routing
 
 pytestmark = pytest.mark.django_db
 LEFT_OUT = settings.WITHOUT_APPS
 without_config_files = pytest.mark.skipif("config_files" not in LEFT_OUT, reason="set-up files are there")
 without_hosted = pytest.mark.skipif("hosted" not in LEFT_OUT, reason="the hosted page is there")
+without_route_optimizer = pytest.mark.skipif("route_optimizer" not in LEFT_OUT, reason="the optimizer is there")
 without_twilio = pytest.mark.skipif("twilio" not in LEFT_OUT, reason="Twilio's paths are there")
 
 
@@ -71,6 +77,34 @@ def test_the_project_has_no_page_of_its_hosted_page(panel):
         reverse("admin:verification_project_show_hosted_page", args=(panel.project.pk,))
 
 
+@without_route_optimizer
+def test_a_channel_chooses_by_order_or_shares_and_keeps_what_was_set(panel):
+    channel = panel.rows[Channel]
+    Channel.objects.filter(pk=channel.pk).update(routing="best_time", explore_percent=7)
+    page = panel.as_("owner").get(reverse("admin:verification_channel_change", args=(channel.pk,)))
+    form = page.context["adminform"].form
+    assert [value for value, _ in form.fields["routing"].choices] == ["fixed", "shares"]
+    assert "explore_percent" not in form.fields and "ww-hindsight" not in page.content.decode()
+    assert Channel.objects.get(pk=channel.pk).routing == "best_time"
+    channel.refresh_from_db()
+    with pytest.raises(UserError, match="no such choice of the provider: best_time"):
+        routing.require_routing(channel)
+
+
+@without_route_optimizer
+def test_providers_come_in_their_fixed_order_where_the_best_was_chosen(db):
+    shop = factories.project(name="shop", channels=())
+    shop.provider("sms", name="second", priority=20)
+    shop.provider("sms", name="first", priority=10)
+    Channel.objects.filter(project=shop.row).update(routing="best_price")
+    caching.clear_all()
+    found = routing.providers_for(
+        project_id=shop.id, channel="sms", address="+4915112345678", country="DE", pinned_id=None, left_out=(),
+        accounts={}, routing=load_project(shop.id).channels["sms"].routing,
+    )  # fmt: skip
+    assert [provider.name for provider in found.providers] == ["first", "second"]
+
+
 @without_twilio
 def test_twilios_paths_are_gone(project):
     project.set(twilio_endpoints=True)
@@ -92,7 +126,12 @@ def test_twilios_setting_is_gone_and_no_sid_is_shown(panel, project):
 
 
 def test_the_guides_to_what_is_left_out_are_gone():
-    guides = {"config_files": "configuration-file", "hosted": "hosted-page", "twilio": "from-twilio"}
+    guides = {
+        "config_files": "configuration-file",
+        "hosted": "hosted-page",
+        "route_optimizer": "routing",
+        "twilio": "from-twilio",
+    }
     index = Client().get("/docs/guides/").content.decode()
     for name, slug in guides.items():
         is_gone = name in LEFT_OUT

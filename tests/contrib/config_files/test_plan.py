@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import yaml
+from django.apps import apps
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -450,6 +451,7 @@ def test_an_alert_service_that_cannot_be_told_is_refused(service, complaint):
         apply({"Chats": {"alerts": {"Team": service}}})
 
 
+@pytest.mark.skipif(not apps.is_installed("verification.contrib.route_optimizer"), reason="there is no such choice")
 def test_the_best_for_the_money_needs_prices_which_the_same_file_may_bring():
     providers = {"sms": {"Gateway": {"type": "collector", "settings": {"name": "a"}}}}
     file = {"Priced": {"channels": {"sms": {"routing": "best_price"}}, "providers": providers}}

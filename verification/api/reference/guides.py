@@ -25,6 +25,7 @@ APPS = {
     "docs/configuration-file.md": "verification.contrib.config_files",
     "docs/from-twilio.md": "verification.contrib.twilio",
     "docs/hosted-page.md": "verification.contrib.hosted",
+    "docs/routing.md": "verification.contrib.route_optimizer",
 }
 # Files that guides link to and that are shown as they are: folder, pattern.
 SOURCES = (("examples", "*/*.*"), ("deploy/prometheus", "rules.yml"))

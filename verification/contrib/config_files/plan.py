@@ -30,7 +30,7 @@ from verification.contrib.config_files.load import Document, Fault, FileRefused,
 from verification.core.errors import UserError
 from verification.models import Project, bounds
 from verification.services.projects.projects import create_bare_project, find_project
-from verification.services.providers.route_statistics import require_prices
+from verification.services.providers.routing import require_routing
 from verification.services.records import audit
 
 _PARTS: dict[str, Callable[[ApplyContext, Any, Path], None]] = {  # in the order in which one may need the other
@@ -209,7 +209,7 @@ def _bring_project(
     _require_channels(bringing, wanted, path)
     for channel in bringing.routed:  # judged last, as the file may bring the prices too
         with bringing.judging((*path, "channels", channel.type, "routing")):
-            require_prices(channel)
+            require_routing(channel)
     changes = tuple(differences(before, export.state_of(Project.objects.get(pk=project.pk))))
     if (changes or row is None) and not is_trial:
         number = f"{len(changes)} {'change' if len(changes) == 1 else 'changes'}"

@@ -1,18 +1,23 @@
-"""The backtest on a channel's page: what the choice of the best provider would have saved."""
+"""What a channel's page has of the choice of the best provider: how much explores, and what it would have saved."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from django.contrib import admin
+from django.http import HttpRequest
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification.admin.base.statistics import seconds
+from verification.admin.channels import ChannelAdmin
+from verification.contrib.route_optimizer.backtest import DAYS, LEAST_ASKED, Hindsight, Line, look_back
+from verification.contrib.route_optimizer.optimizer import Objective
 from verification.core.numbers import grouped
 from verification.models import Channel, RoutingMode
-from verification.services.analytics.backtest import DAYS, LEAST_ASKED, Hindsight, Line, look_back
 from verification.services.projects.ceilings import platform
-from verification.services.providers.optimizer import Objective
 
 COUNTRIES_SHOWN = 10  # of one estimate, those that would save most
 LEARNS = (RoutingMode.BEST_PRICE, RoutingMode.BEST_TIME)
@@ -82,3 +87,40 @@ def _row(line: Line, *, is_money: bool) -> tuple[str, str, str, str, str]:
     times, digits = (1000, 2) if is_money else (1, 1)
     then, with_best = (grouped(times * value, places=digits) for value in (line.then, line.with_best))
     return line.country, line.best, grouped(line.verified), then, with_best
+
+
+class WithOptimizer(ChannelAdmin):
+    """A channel's page, with what the app brings."""
+
+    change_form_after_template = "admin/verification/channel/backtest.html"
+
+    def get_fieldsets(self, request: HttpRequest, obj: Channel | None = None) -> Any:
+        *others, (title, options) = super().get_fieldsets(request, obj)
+        fields, description = options["fields"], options["description"]
+        return (
+            *others,
+            (
+                title,
+                {
+                    "fields": (*fields, "explore_percent"),
+                    "description": format_lazy(
+                        "{description} {more}",
+                        description=description,
+                        more=gettext_lazy(
+                            "The best is learnt from this project's own traffic; one that loses users is never it,"
+                            " however cheap."
+                        ),
+                    ),
+                },
+            ),
+        )
+
+    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
+        channel = kwargs.get("obj")
+        return super().render_change_form(
+            request, {**context, **(context_of(channel) if channel else {})}, *args, **kwargs
+        )
+
+
+admin.site.unregister(Channel)
+admin.site.register(Channel, WithOptimizer)

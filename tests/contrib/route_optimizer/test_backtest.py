@@ -7,10 +7,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from tests import factories
+from verification.contrib.route_optimizer.backtest import look_back
+from verification.contrib.route_optimizer.optimizer import Objective
 from verification.core import caching
 from verification.models import Channel, DailyFigures, Price, Provider
-from verification.services.analytics.backtest import look_back
-from verification.services.providers.optimizer import Objective
 
 pytestmark = pytest.mark.django_db
 QUICK, SLOW = 24, 30  # steps of the histogram: some 18 and 72 seconds

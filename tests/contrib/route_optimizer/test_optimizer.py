@@ -5,7 +5,15 @@ from collections import Counter
 
 import pytest
 
-from verification.services.providers.optimizer import ARRIVAL_LOSS, Candidate, Hour, Objective, learn, rank, settled
+from verification.contrib.route_optimizer.optimizer import (
+    ARRIVAL_LOSS,
+    Candidate,
+    Hour,
+    Objective,
+    learn,
+    rank,
+    settled,
+)
 
 MINUTE = 60.0
 CHEAP, DEAR, OTHER = 1, 2, 3

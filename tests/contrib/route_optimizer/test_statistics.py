@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from tests import factories
 from tests.services.providers.test_routing import PHONE, TEMPORARY, api_message, choices
+from verification.contrib.route_optimizer.statistics import read_state
 from verification.core import caching
 from verification.models import Channel, ExchangeRate, HourlyFigures, Price, Provider, Upkeep
 from verification.services.delivery import dispatch
 from verification.services.projects.snapshot import load_project
-from verification.services.providers.route_statistics import read_state
 from verification.services.providers.routing import providers_for
 
 pytestmark = pytest.mark.django_db

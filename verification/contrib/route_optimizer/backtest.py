@@ -16,12 +16,12 @@ from datetime import timedelta
 from django.db.models import Q, Sum
 from django.utils import timezone
 
+from verification.contrib.route_optimizer.optimizer import Candidate, Hour, Objective, learn, rank
+from verification.contrib.route_optimizer.statistics import price_of
 from verification.core.lifetimes import SESSION_SECONDS
 from verification.models import Channel, DailyFigures, Provider
 from verification.services.analytics.report import SumHistograms, seconds_in
-from verification.services.providers.optimizer import Candidate, Hour, Objective, learn, rank
 from verification.services.providers.prices import book_of
-from verification.services.providers.route_statistics import price_of
 
 DAYS = 30  # whole days (UTC) that are looked back at
 LEAST_ASKED = 20  # messages of a country that a provider must have carried to be compared there

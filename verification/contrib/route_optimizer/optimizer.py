@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from verification.contrib.route_optimizer.changes import Change, Tally, last_change, last_change_elsewhere, splits_of
 from verification.core.lifetimes import SESSION_SECONDS
-from verification.services.providers.route_changes import Change, Tally, last_change, last_change_elsewhere, splits_of
 
 WINDOW_HOURS = 72  # hours that are looked at; older ones count for hardly anything.
 HALF_LIFE_HOURS = 24.0  # an hour counts half as much as one a day later, since the quality of routes drifts.

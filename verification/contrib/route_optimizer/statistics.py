@@ -11,11 +11,9 @@ from typing import NamedTuple
 from django.utils import timezone
 
 from verification import sql
+from verification.contrib.route_optimizer.optimizer import HOUR_SECONDS, WINDOW_HOURS, Hour, State, learn
 from verification.core.caching import TTLCache
-from verification.core.errors import UserError
-from verification.models import Channel, Provider, RoutingMode
 from verification.services.providers.exchange_rates import in_account
-from verification.services.providers.optimizer import HOUR_SECONDS, WINDOW_HOURS, Hour, State, learn
 from verification.services.providers.prices import PriceBook
 
 READ_SECONDS = 60.0  # between two readings: the figures are counted once a minute.
@@ -63,19 +61,6 @@ def price_of(prices: PriceBook, address: str, country: str) -> float | None:
     """
     found = prices.find(address, country, timezone.now().date())
     return None if found is None else in_account(found.amount, found.currency)
-
-
-def require_prices(channel: Channel) -> None:
-    """Raises :class:`UserError` where a choice for the money would compare providers whose prices nobody knows."""
-    if channel.routing != RoutingMode.BEST_PRICE:
-        return
-    serving = Provider.objects.serving(channel.project_id).filter(channel=channel.type)
-    unpriced = list(serving.in_order().filter(prices=None).values_list("name", flat=True))
-    if unpriced:
-        raise UserError(
-            f"The best for the money needs prices, and {', '.join(unpriced)} {'has' if len(unpriced) == 1 else 'have'}"
-            " none. Enter them on the provider's page first, or choose another way."
-        )
 
 
 def _age(hour: datetime, present: datetime) -> int:
