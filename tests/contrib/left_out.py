@@ -18,15 +18,19 @@ from tests import factories
 from tests.commands.running import run, run_json
 from verification.core import caching
 from verification.core.errors import UserError
-from verification.models import Channel, HostedPage
+from verification.core.ids import generate_session_id
+from verification.models import Channel, HostedPage, MessageTemplate, TextVariant, TextVariantFigures
+from verification.services.analytics import rollups
 from verification.services.projects.snapshot import load_project
 from verification.services.providers import routing
+from verification.services.texts.rendering import own_text
 
 pytestmark = pytest.mark.django_db
 LEFT_OUT = settings.WITHOUT_APPS
 without_config_files = pytest.mark.skipif("config_files" not in LEFT_OUT, reason="set-up files are there")
 without_hosted = pytest.mark.skipif("hosted" not in LEFT_OUT, reason="the hosted page is there")
 without_route_optimizer = pytest.mark.skipif("route_optimizer" not in LEFT_OUT, reason="the optimizer is there")
+without_text_trials = pytest.mark.skipif("text_trials" not in LEFT_OUT, reason="texts are tried")
 without_twilio = pytest.mark.skipif("twilio" not in LEFT_OUT, reason="Twilio's paths are there")
 
 
@@ -105,6 +109,22 @@ def test_providers_come_in_their_fixed_order_where_the_best_was_chosen(db):
     assert [provider.name for provider in found.providers] == ["first", "second"]
 
 
+@without_text_trials
+def test_a_trial_is_on_no_page_and_everybody_gets_the_present_text(panel):
+    row = panel.rows[MessageTemplate]
+    TextVariant.objects.create(project=panel.project, channel="sms", language="de", text="New: {code}", share=90)
+    caching.clear_all()
+    assert {own_text(panel.project.pk, "sms", "de", generate_session_id()).text for _ in range(50)} == {row.text}
+    with pytest.raises(NoReverseMatch):
+        reverse("admin:verification_text_variant")
+    client = panel.as_("owner")
+    texts = client.get(reverse("admin:verification_messagetemplate_changelist")).content.decode()
+    text = client.get(reverse("admin:verification_messagetemplate_change", args=(row.pk,))).content.decode()
+    assert "Trial runs" not in texts and "Try another text" not in text and "Send to me" in text
+    rollups.count_due()
+    assert not TextVariantFigures.objects.exists()
+
+
 @without_twilio
 def test_twilios_paths_are_gone(project):
     project.set(twilio_endpoints=True)
@@ -130,6 +150,7 @@ def test_the_guides_to_what_is_left_out_are_gone():
         "config_files": "configuration-file",
         "hosted": "hosted-page",
         "route_optimizer": "routing",
+        "text_trials": "text-trials",
         "twilio": "from-twilio",
     }
     index = Client().get("/docs/guides/").content.decode()

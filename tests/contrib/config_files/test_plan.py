@@ -14,10 +14,11 @@ from tests.fakes import collector
 from verification.contrib.config_files import apply_alerts, export, plan, schema
 from verification.contrib.config_files.dump import write
 from verification.contrib.config_files.load import FileRefused
+from verification.core.errors import UserError
 from verification.models import AuditEntry, Channel, ListEntry, Project, Provider
 from verification.services.projects import lists
 from verification.services.providers.accounts import stored_secrets
-from verification.services.texts import variants
+from verification.services.texts import own
 
 pytestmark = pytest.mark.django_db
 
@@ -390,10 +391,14 @@ def test_all_faults_by_the_schema_are_told_at_once():
 
 
 @pytest.mark.parametrize("texts", [{}, {"sms": {"de": {"text": "Code {code}"}}}])
-def test_a_text_that_another_is_tried_against_stays(texts):
+def test_a_text_that_has_to_stay_stays(texts, monkeypatch):
     apply({"Shop": WHOLE})
     project = Project.objects.get(name="Shop")
-    variants.start(project=project, channel="sms", language="de", text="{code} von {project}", share=50)
+
+    def keep(project, channel, language):
+        raise UserError("End that trial first.")
+
+    monkeypatch.setattr(own, "REQUIREMENTS", [keep])
     with pytest.raises(FileRefused, match="End that trial first"):
         apply({"Shop": {"texts": texts}})
     assert project.templates.get(channel="sms", language="de").text == "Ihr Code: {code}\nVon {project}"

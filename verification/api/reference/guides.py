@@ -26,6 +26,7 @@ APPS = {
     "docs/from-twilio.md": "verification.contrib.twilio",
     "docs/hosted-page.md": "verification.contrib.hosted",
     "docs/routing.md": "verification.contrib.route_optimizer",
+    "docs/text-trials.md": "verification.contrib.text_trials",
 }
 # Files that guides link to and that are shown as they are: folder, pattern.
 SOURCES = (("examples", "*/*.*"), ("deploy/prometheus", "rules.yml"))

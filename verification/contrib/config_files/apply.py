@@ -34,7 +34,7 @@ from verification.services.projects.settings import (
     challenge_secret_of,
     seal_challenge_secret,
 )
-from verification.services.texts import own, variants
+from verification.services.texts import own
 
 Finder = Callable[[str], str | None]  # from the name of a secret to its text, or to None where nobody has given it
 
@@ -185,7 +185,7 @@ def bring_texts(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -
             given[key] = at
     for key in rows.keys() - given.keys():
         with bringing.judging((*path, key[0])):
-            variants.require_untried(project, *key)
+            own.require_changeable(project, *key)
         rows[key].delete()
     for key, at in given.items():
         values = wanted[key[0]][at[-1]]
@@ -197,7 +197,7 @@ def bring_texts(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -
         with bringing.judging(at):
             changed = change_row(row, sections.TEXT, values)
             if changed:
-                variants.require_untried(project, *key)
+                own.require_changeable(project, *key)
         if changed:
             faults = own.faults(project=project, channel=row.channel, text=row.text, subject=row.subject)
             if faults:

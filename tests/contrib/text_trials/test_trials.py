@@ -10,13 +10,13 @@ from tests import factories
 from tests.admin.rows import a_message, a_session
 from tests.services.delivery.test_lock_order import held
 from verification import sql
+from verification.contrib.text_trials import trials
+from verification.contrib.text_trials.draw import draw
 from verification.core import caching
 from verification.core.errors import UserError
 from verification.core.ids import generate_session_id
 from verification.models import AuditEntry, MessageTemplate, Recipient, TextVariant
 from verification.services.analytics import rollups
-from verification.services.texts import variants
-from verification.services.texts.drawing import draw
 from verification.services.texts.rendering import Style, render_message
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def project():
 
 @pytest.fixture
 def trial(project):
-    made = variants.start(project=project, channel="sms", language="en", text="New: {code} {project}", share=30)
+    made = trials.start(project=project, channel="sms", language="en", text="New: {code} {project}", share=30)
     caching.clear_all()
     return made
 
@@ -99,7 +99,7 @@ def test_the_counts_are_those_of_the_rows(project, trial):
             expected[is_drawn(trial, session.pk)][1] += is_verified
     for _ in range(2):  # counted again, they stay as they are
         rollups.count_since(began)
-        present, tried = variants.arms(trial)
+        present, tried = trials.arms(trial)
         assert [[present.sessions, present.verified], [tried.sessions, tried.verified]] == [
             expected[False],
             expected[True],
@@ -113,7 +113,7 @@ def test_a_session_from_before_the_trial_does_not_count(project, trial):
     type(session).objects.filter(pk=session.pk).update(expires_at=now)
     a_message(project, recipient, session=session, sent_at=now)
     rollups.count_since(now - timedelta(hours=1))
-    assert [arm.sessions for arm in variants.arms(trial)] == [0, 0]
+    assert [arm.sessions for arm in trials.arms(trial)] == [0, 0]
 
 
 @pytest.mark.parametrize(
@@ -131,38 +131,38 @@ def test_a_session_from_before_the_trial_does_not_count(project, trial):
 def test_a_trial_that_would_tell_nothing_is_refused(project, values, said):
     usual = {"project": project, "channel": "sms", "language": "en", "text": "{code}", "share": 50}
     with pytest.raises(UserError, match=said):
-        variants.start(**usual | values)
+        trials.start(**usual | values)
 
 
 def test_one_trial_runs_for_a_channel_and_language(project, trial):
     with pytest.raises(UserError, match="tried here already"):
-        variants.start(project=project, channel="sms", language="en", text="{code}", share=50)
+        trials.start(project=project, channel="sms", language="en", text="{code}", share=50)
 
 
 @pytest.mark.parametrize("is_taken", [True, False])
 def test_the_end_takes_one_text_and_says_so_on_record(project, trial, is_taken):
-    variants.end(trial, is_taken=is_taken)
+    trials.end(trial, is_taken=is_taken)
     caching.clear_all()
     assert render(project, generate_session_id()).startswith("New") is is_taken
     assert MessageTemplate.objects.filter(project=project).exists() is is_taken
     assert AuditEntry.objects.filter(action__contains="present 0 of 0, new 0 of 0", project=project).exists()
     with pytest.raises(UserError, match="over"):
-        variants.end(trial, is_taken=is_taken)
+        trials.end(trial, is_taken=is_taken)
 
 
 @pytest.mark.parametrize(("language", "is_kept"), [("en", True), ("de", False), ("en-GB", False)])
 def test_the_present_text_is_kept_while_another_is_tried(project, trial, language, is_kept):
-    assert variants.is_tried(project, "sms", language) is is_kept
-    assert not variants.is_tried(project, "email", language)
+    assert trials.is_tried(project, "sms", language) is is_kept
+    assert not trials.is_tried(project, "email", language)
 
 
 def test_a_trial_in_a_region_keeps_the_text_of_its_language(project):
-    variants.start(project=project, channel="sms", language="pt-BR", text="{code} {project}!", share=50)
-    assert variants.is_tried(project, "sms", "pt") and variants.is_tried(project, "sms", "pt-BR")
+    trials.start(project=project, channel="sms", language="pt-BR", text="{code} {project}!", share=50)
+    assert trials.is_tried(project, "sms", "pt") and trials.is_tried(project, "sms", "pt-BR")
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_text_is_not_judged_while_a_trial_begins(project):
     lock = "SELECT FROM verification_project WHERE id = %s FOR NO KEY UPDATE"
     with held(lock, project.pk), pytest.raises(OperationalError, match="lock timeout"), transaction.atomic():
-        variants.require_untried(project, "sms", "en")
+        trials.require_untried(project, "sms", "en")

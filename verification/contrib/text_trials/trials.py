@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -10,14 +10,14 @@ from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from verification import sql
+from verification.contrib.text_trials.comparison import Arm
 from verification.core.errors import UserError
 from verification.models import MessageTemplate, Project, TextVariant, bounds
 from verification.models.texts import MAX_SHARE, MIN_SHARE
 from verification.services.records import audit
 from verification.services.texts import own
-from verification.services.texts.comparison import Arm
 
-# Every process knows of a trial within a second of its start. Only then do sessions begin to count.
+# Every process knows of a trial within two seconds of its start. Only then do sessions begin to count.
 KNOWN_AFTER = timedelta(seconds=5)
 MAX_VARIANTS = 20  # trials that a project runs at once: each is counted every minute.
 
@@ -112,3 +112,8 @@ def require_untried(project: Project, channel: str, language: str) -> None:
     bounds.lock(project)
     if is_tried(project, channel, language):
         raise UserError(_("Another text is tried against this one. End that trial first."))
+
+
+def count(hour: datetime) -> None:
+    """Count one hour of all trials."""
+    sql.call("count_text_variants", hour=hour)

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from verification.services.texts.comparison import Arm, compare
+from verification.contrib.text_trials.comparison import Arm, compare
 
 LOOKS = range(200, 4_001, 100)  # sessions of each text at which somebody looks, and would stop
 

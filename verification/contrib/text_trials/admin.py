@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
+from django.contrib import admin
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
 
 from verification.admin.base.display import format_time
-from verification.admin.texts.editor import EditorWidget, about_of, links_of, preview_of
+from verification.admin.texts.editor import MORE_LINKS, EditorWidget, about_of, links_of, preview_of
 from verification.admin.texts.matrix import language_name
+from verification.admin.texts.page import TextAdmin
+from verification.contrib.text_trials import trials
+from verification.contrib.text_trials.comparison import MIN_SESSIONS, compare
 from verification.core.errors import UserError
-from verification.models import ChannelType, Right, TextVariant
+from verification.models import ChannelType, MessageTemplate, Project, Right, TextVariant
 from verification.models.texts import MAX_SHARE, MIN_SHARE
-from verification.services.texts import own, variants
-from verification.services.texts.comparison import MIN_SESSIONS, compare
+from verification.services.texts import own
 
+PAGE = "verification_text_variant"
 USUAL_SHARE = 50  # percent: two equal halves tell the texts apart soonest.
 NOT_YET = format_lazy(
     gettext_lazy("Not enough yet: each text needs {min_sessions} sessions before anything is said."),
@@ -62,11 +68,11 @@ class VariantForm(forms.Form):
         return text.replace("\r\n", "\n")
 
 
-def variant_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+def trial_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     about = about_of(request, request.GET, Right.SEE if request.method == "GET" else Right.CHANGE)
     if about is None:
         raise Http404
-    running = variants.find(**about)
+    running = trials.find(**about)
     may_change = about_of(request, request.GET) is not None
     if running is None and not may_change:
         raise Http404
@@ -81,7 +87,7 @@ def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpRespon
     form = VariantForm(request.POST if "text" in request.POST else None, initial=initial, about=about)
     if form.is_valid():
         try:
-            variants.start(**about, **form.cleaned_data)
+            trials.start(**about, **form.cleaned_data)
         except UserError as error:
             form.add_error("text", str(error))
         else:
@@ -104,7 +110,7 @@ def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpRespon
 def _show(
     request: HttpRequest, page: Any, about: dict[str, Any], running: TextVariant, may_change: bool
 ) -> HttpResponse:
-    present, tried = variants.arms(running)
+    present, tried = trials.arms(running)
     words = own.present(**about)
     difference = compare(present, tried)
     context = page.page_context(
@@ -143,7 +149,7 @@ def _conclusion(difference: Any) -> tuple[str, str]:
 def _end(request: HttpRequest, page: Any, running: TextVariant) -> HttpResponse:
     is_taken = request.POST["end"] == "take"
     try:
-        variants.end(running, is_taken=is_taken)
+        trials.end(running, is_taken=is_taken)
     except UserError as error:
         page.message_user(request, str(error), "warning")
         return HttpResponseRedirect(request.get_full_path())
@@ -155,3 +161,29 @@ def _end(request: HttpRequest, page: Any, running: TextVariant) -> HttpResponse:
 
 def _name(about: dict[str, Any]) -> str:
     return f"{ChannelType(about['channel']).label}, {language_name(about['language'])}"
+
+
+class WithTrials(TextAdmin):
+    """The pages of texts, with the trials of them."""
+
+    def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
+        return (*super().get_custom_urls(), ("variant/", PAGE, trial_view))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        """Keep the text while another one is tried against it."""
+        if isinstance(obj, MessageTemplate) and trials.is_tried(obj.project, obj.channel, obj.language):
+            return False
+        return super().has_delete_permission(request, obj)
+
+    def trials_of(self, project: Project) -> dict[tuple[str, str], str]:
+        return {
+            (channel, language): reverse(
+                f"admin:{PAGE}", query={"project": project.pk, "channel": channel, "language": language}
+            )
+            for channel, language in project.text_variants.values_list("channel", "language")
+        }
+
+
+MORE_LINKS.append((gettext_lazy("Try another text against it"), f"admin:{PAGE}"))
+admin.site.unregister(MessageTemplate)
+admin.site.register(MessageTemplate, WithTrials)
