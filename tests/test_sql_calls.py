@@ -117,23 +117,6 @@ def test_a_call_belongs_to_the_transaction_that_it_is_made_in():
         run("DROP FUNCTION note", "DROP TABLE noted")
 
 
-@pytest.fixture
-def shared(monkeypatch):
-    """The thread's connection as one of a pool: it is to go back as soon as it may."""
-    connection.close()
-    monkeypatch.setitem(connection.settings_dict, "CONN_MAX_AGE", 0)
-
-
-def test_a_connection_is_given_back_but_in_a_transaction(shared):
-    sql.now()
-    sql.give_back()
-    assert connection.connection is None
-    with transaction.atomic():
-        sql.now()
-        sql.give_back()
-        assert connection.connection is not None
-
-
 def test_documents_stay_texts_for_the_fields_of_models():
     sql.call("echo", **NOTHING | {"json": sql.json({"a": 1})})
     with connection.cursor() as cursor:

@@ -66,9 +66,7 @@ def bulkhead(project_id: int | None, wait: Wait = Wait.TENANTS_SERVER) -> Iterat
     In the middle of a transaction the connection is kept, as no other request can use it.
     """
     if not _threads:
-        for each in connections.all(initialized_only=True):
-            if not each.in_atomic_block:
-                each.close_if_unusable_or_obsolete()  # those of a pool go back there
+        give_back()
         yield
         return
     if getattr(_local, "is_waiting", False):
@@ -90,3 +88,10 @@ def bulkhead(project_id: int | None, wait: Wait = Wait.TENANTS_SERVER) -> Iterat
         _local.is_waiting = False
         with _counting:
             _waiting[project_id] -= 1
+
+
+def give_back() -> None:
+    """Give this thread's connections back to the pool, for a wait that needs none. A transaction keeps its own."""
+    for each in connections.all(initialized_only=True):
+        if not each.in_atomic_block:
+            each.close_if_unusable_or_obsolete()

@@ -19,7 +19,7 @@ from psycopg.adapt import Loader
 from psycopg.rows import BaseRowFactory, class_row, namedtuple_row
 from psycopg.types.json import Jsonb as json
 
-__all__ = ["call", "call_many", "give_back", "json", "now", "reason", "take_removal_turn", "text"]
+__all__ = ["call", "call_many", "json", "now", "reason", "take_removal_turn", "text"]
 
 Row = TypeVar("Row")
 
@@ -51,13 +51,6 @@ def take_removal_turn(project_id: int) -> None:
     """
     with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [REMOVAL_LOCK, project_id % 2**31])
-
-
-def give_back() -> None:
-    """Give this thread's connection back to the pool, for a wait that needs none. A transaction keeps it."""
-    connection = connections[DEFAULT_DB_ALIAS]
-    if not connection.in_atomic_block:
-        connection.close_if_unusable_or_obsolete()
 
 
 def now() -> datetime:

@@ -9,6 +9,7 @@ from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from providers.errors import ProviderError
 from providers.http.deadline import within
 from verification import sql
+from verification.core.bulkhead import give_back
 from verification.models.messages import ERROR_MAX_LENGTH
 from verification.services.delivery.policy import FAULTS, POLICY, TELLING
 from verification.services.providers.active import LiveProvider, forget_providers
@@ -22,7 +23,7 @@ def ask(provider: LiveProvider, sender: Adapter | Connection, outgoing: Outgoing
     ``seconds`` is the time for names, connection, TLS and all requests together. The database connection goes back to
     the pool for that time.
     """
-    sql.give_back()
+    give_back()
     try:
         with within(seconds):
             return sender.send(outgoing)
