@@ -18,11 +18,10 @@ SELECTION = (
     "tests/api/test_session_create.py",
     "tests/api/test_session_check.py",
     "tests/api/test_session_verify.py",
-    "tests/admin/test_channels.py",
     "tests/admin/test_secrets.py",
-    "tests/admin/test_texts.py",
-    "tests/commands",
     "tests/services/projects",
+    "tests/admin/test_channels.py",
+    "tests/commands",
     "tests/services/providers",
     "tests/services/texts",
 )

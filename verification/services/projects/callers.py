@@ -50,6 +50,11 @@ class Callers:
             return None
         return Caller(key.id, key.kind, project, key.expires_at)
 
+    def project_of(self, digest: bytes) -> int | None:
+        """Return the id of the project whose key was read last under this digest, however long ago."""
+        key = self._keys.last(digest)
+        return key.project_id if key else None
+
     def read(self, digest: bytes) -> Caller | None:
         """Return who holds the key, by the database; None for one that is unknown, over or of a disabled project.
 
