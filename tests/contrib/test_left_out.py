@@ -21,7 +21,6 @@ SELECTION = (
     "tests/admin/test_secrets.py",
     "tests/services/projects",
     "tests/admin/test_channels.py",
-    "tests/commands",
     "tests/services/providers",
     "tests/services/texts",
 )
@@ -51,7 +50,7 @@ def test_the_rest_works(without):
         without=without,
     )
     assert done.returncode == 0, first_faults(done.stdout)
-    assert re.search(r"\b[1-9]\d\d passed", done.stdout), done.stdout[-2_000:]
+    assert re.search(r"\b[1-9]\d{2,} passed", done.stdout), done.stdout[-2_000:]
 
 
 @pytest.mark.parametrize("without", [*settings.CONTRIB, ",".join(settings.CONTRIB)])
