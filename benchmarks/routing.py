@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.routing_world import COUNTRIES, DAY, HOUR, MINUTE, PROVIDERS, SPREAD, User, World, users_of
 from benchmarks.tables import table
-from verification.core.session_rules import SESSION_SECONDS
-from verification.services.providers.optimizer import (
+from verification.contrib.route_optimizer.optimizer import (
     ARRIVAL_LOSS,
     WINDOW_HOURS,
     Candidate,
@@ -29,6 +28,7 @@ from verification.services.providers.optimizer import (
     learn,
     rank,
 )
+from verification.core.session_rules import SESSION_SECONDS
 
 SHARES = {1: 4, 2: 3, 3: 2, 4: 1}  # the weights that an owner may give them
 ASKS_AGAIN_SECONDS = 60.0  # after which a user without a code asks for another one

@@ -87,7 +87,7 @@ ENCRYPTION_KEYS = _secrets.encryption_keys  # newest first; the older ones only 
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-CONTRIB = ("hosted", "twilio")  # the apps in verification/contrib
+CONTRIB = ("config_files", "hosted", "route_optimizer", "text_trials", "twilio")  # the apps in verification/contrib
 WITHOUT_APPS = env.some("WITHOUT_APPS", CONTRIB)
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",

@@ -6,12 +6,9 @@ import re
 import pytest
 from standardwebhooks import Webhook
 
-from tests.commands.running import run
-from tests.services.config_files.files import document
 from tests.snippets import ROOT, block
-from verification.models import SESSION_EVENTS, Project, WebhookEvent
+from verification.models import SESSION_EVENTS, WebhookEvent
 from verification.models.project_settings import SETTABLE
-from verification.services.config_files import plan
 from verification.services.notifications.schedule import RETRY_SECONDS
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 
@@ -44,14 +41,6 @@ def told(api, project, outbox):
 def test_it_lists_every_event_and_setting():
     assert rows("The events") == [each.value for each in SESSION_EVENTS]
     assert rows("Choose them") == [name for name in SETTABLE if name.startswith("event")]
-
-
-def test_the_file_asks_for_the_events_that_the_command_asks_for():
-    run("createproject", "Shop")
-    plan.apply(document(block(NAME, "yaml")))
-    shop = Project.objects.get(name="Shop")
-    command = block(NAME, "bash", "setproject")
-    assert f"events={','.join(shop.events)} event_url={shop.event_url}\n" in command
 
 
 def test_its_example_has_the_members_of_a_real_one(told):

@@ -20,7 +20,7 @@ import pytest
 from tests.fakes.http_server import FakeHttpServer, answer
 from tests.faults.conftest import METRICS_TOKEN
 from tests.faults.shop import Shop, open_shop, recipient
-from tests.live import LiveService, at_once, wait_until
+from tests.live import at_once, wait_until
 from tests.servers.prometheus import DASHBOARDS, PROGRAM, SCRAPE_SECONDS, Prometheus, faster, queries
 
 pytestmark = [
@@ -66,12 +66,8 @@ SOUND = stand_in(certificate=4e9, free=50)  # until the year 2096
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    live = LiveService(tmp_path_factory.mktemp("alarms"), is_embedded=False, METRICS_TOKEN=METRICS_TOKEN)
-    try:
-        yield live.start()
-    finally:
-        live.stop()
+def service(own_service):
+    return own_service
 
 
 @pytest.fixture(scope="module")

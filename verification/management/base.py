@@ -179,6 +179,17 @@ def read_value(name: str, text: str) -> str:
     return text
 
 
+def content_of(file: str, *, max_bytes: int) -> bytes:
+    """Read the file, or standard input, and no more than one byte too many. Raises :class:`UserError`."""
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read(max_bytes + 1)
+        with Path(file).open("rb") as opened:
+            return opened.read(max_bytes + 1)
+    except OSError as error:
+        raise UserError(f"{file}: it cannot be read: {error.strerror}.") from None
+
+
 def aligned(pairs: Iterable[tuple[str, object]]) -> str:
     """Names in one column, values in the next, two spaces in."""
     pairs = [(cell_of(name), cell_of(value)) for name, value in pairs]

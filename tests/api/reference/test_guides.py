@@ -6,6 +6,7 @@ from collections import Counter
 from html import unescape
 
 import pytest
+from django.apps import apps
 
 from tests.conftest import ROOT
 from verification.api.reference import guides, search
@@ -23,7 +24,8 @@ def body(client, address):
 def test_every_guide_stands_in_the_index():
     listed = {entry.path for entries in guides.index().values() for entry in entries}
     written = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} - {guides.INDEX}
-    assert written <= listed
+    left_out = {path for path, app in guides.APPS.items() if not apps.is_installed(app)}
+    assert listed >= written - left_out and not listed & left_out
     assert all((ROOT / path).is_file() for path in listed)
     assert all(entry.about for entries in guides.index().values() for entry in entries)
 
@@ -79,7 +81,7 @@ def test_a_link_to_a_file_that_is_not_served_is_plain_text():
 
 
 def test_code_that_is_wider_than_the_page_is_scrolled_by_keys_too(client):
-    page = body(client, "/docs/guides/from-twilio/")
+    page = body(client, "/docs/guides/operate/")
     assert '<pre tabindex="0">' in page and "<pre>" not in page
 
 

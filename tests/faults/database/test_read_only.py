@@ -9,24 +9,14 @@ import psycopg
 import pytest
 
 from tests.faults.conftest import METRICS_TOKEN
-from tests.faults.shop import open_shop
-from tests.live import LiveService, at_once, wait_until
+from tests.live import at_once, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("read_only")]
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    live = LiveService(tmp_path_factory.mktemp("read_only"), is_embedded=False, METRICS_TOKEN=METRICS_TOKEN)
-    try:
-        yield live.start()
-    finally:
-        live.stop()
-
-
-@pytest.fixture(scope="module")
-def shop(service, gateway):
-    return open_shop(service, gateway)
+def service(own_service):
+    return own_service
 
 
 def set_read_only(service, value):

@@ -26,7 +26,6 @@ from verification.api.reference import error_guide, error_pages, guides, search
 from verification.api.reference.schema import REASONS
 from verification.core.error_codes import CATALOGUE
 from verification.models.project_settings.described import described
-from verification.services.config_files.schema import schema
 
 LONGEST_QUERY = 100  # characters of a search; the rest is cut off
 OWN_SCRIPTS = {"script-src": ["'self'"]}  # unlike the admin, these pages evaluate nothing
@@ -57,11 +56,6 @@ def _document(name: str) -> DescriptionFile:
     return _made(f"application/{name}", force_bytes(renderer.render(description())))
 
 
-@lru_cache(maxsize=1)
-def _setup_schema() -> DescriptionFile:
-    return _made("application/schema+json", json.dumps(schema()).encode())
-
-
 def _made(content_type: str, plain: bytes) -> DescriptionFile:
     etag = f'"{hashlib.sha256(plain).hexdigest()[:32]}"'
     return DescriptionFile(content_type, plain, gzip.compress(plain, mtime=0), etag)
@@ -71,12 +65,6 @@ def _made(content_type: str, plain: bytes) -> DescriptionFile:
 def openapi(request: HttpRequest, name: str) -> HttpResponseBase:
     """Serve the description of the API as ``json`` or ``yaml``."""
     return _serve(request, _document(name))
-
-
-@require_safe
-def setup_schema(request: HttpRequest) -> HttpResponseBase:
-    """Serve the schema of set-up files, which editors read by the first line of a file."""
-    return _serve(request, _setup_schema())
 
 
 def _serve(request: HttpRequest, document: DescriptionFile) -> HttpResponseBase:

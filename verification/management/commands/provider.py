@@ -13,9 +13,8 @@ from providers import registry
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.core.ids import whole_number
-from verification.management.base import WatchwordCommand, aligned
+from verification.management.base import WatchwordCommand, aligned, content_of
 from verification.management.commands.addprovider import read_settings
-from verification.management.commands.apply import content_of
 from verification.management.commands.setproject import split
 from verification.models import Provider
 from verification.services.projects import kill_switch
@@ -159,7 +158,7 @@ def prices(
     if len(files) > 1:
         raise UserError("Give one file of prices.")
     try:
-        new = price_lists.read(content_of(files[0]).decode("utf-8-sig"))
+        new = price_lists.read(content_of(files[0], max_bytes=price_lists.MAX_BYTES).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise UserError(f"{files[0]}: it is no text in UTF-8.") from None
     found = price_lists.difference(old, new)

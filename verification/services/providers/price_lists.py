@@ -24,6 +24,7 @@ from verification.services.providers.prices import EVERYWHERE
 # The bounds of one list. A form of the panel holds 256 KB, and carries the text on encrypted while it asks for the
 # password.
 MAX_CHARACTERS = 80_000
+MAX_BYTES = 4 * MAX_CHARACTERS  # of UTF-8
 MAX_LINES = 3_000  # more than any vendor's list of countries and networks
 MAX_FAULTS = 20  # faults that are told at once
 QUOTED = 40  # characters of a wrong value that are repeated
