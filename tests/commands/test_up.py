@@ -152,10 +152,12 @@ def test_it_starts_everything_and_a_code_can_be_read_sent_and_verified(start):
 
     status, session = up.post("/session/create", {"to": "ann@example.com"}, demo["api_key"])
     assert status == 200
-    code = wait_until(lambda: re.search(r"\[watchword\].*\b(\d{6})\b", up.text()), "the code is printed")[1]
-    body = {"session_id": session["session_id"], "code": code}
-    token = up.post("/session/check", body, demo["api_key"])[1]["verify_token"]
-    assert up.post("/session/verify", {"verify_token": token}, demo["secret_key"])[1] == {"email": "ann@example.com"}
+    line = r"\[watchword\] email to ann@example\.com:.*\b(\d{6})\b"
+    code = wait_until(lambda: re.search(line, up.text()), "the code is printed")[1]
+    status, checked = up.post("/session/check", {"session_id": session["session_id"], "code": code}, demo["api_key"])
+    assert status == 200, checked
+    proof = {"verify_token": checked["verify_token"]}
+    assert up.post("/session/verify", proof, demo["secret_key"])[1] == {"email": "ann@example.com"}
 
     doctor = up.run("doctor", "--json")
     assert (doctor.returncode, json.loads(doctor.stdout)) == (0, {"worst": None, "findings": []}), doctor.stderr

@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.admin.test_delivery import errors
-from tests.admin.test_texts import LIST, about
+from tests.admin.texts.test_page import LIST, about
 from verification.models import MessageTemplate, TextVariant
 
 pytestmark = pytest.mark.django_db
