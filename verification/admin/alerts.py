@@ -18,7 +18,6 @@ from django.utils.translation import gettext_lazy
 from verification.admin.base import display
 from verification.admin.base.columns import ErrorColumn
 from verification.admin.base.display import format_time, page_address
-from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.core.whole_numbers import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
@@ -60,7 +59,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     has_history = False
     list_display = ("state", "title_excerpt", "delivery_state", "project", "created")
     list_display_links = ("title_excerpt",)
-    list_filter = (ProjectFilter, AlertStateFilter, CreatedFilter)
+    list_filter = (AlertStateFilter, CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
         "Each event alerts once: by mail, by a signed call where the project names an address, and in its alert"

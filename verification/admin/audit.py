@@ -19,7 +19,6 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from verification.admin.base import display
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter
 from verification.core.addresses import mask
 from verification.models import ALL_SENDING, AuditEntry, ChannelType, Right
 from verification.models.audit import WATCHED
@@ -89,7 +88,7 @@ class AuditAdmin(ScopedAdmin):
     viewers = Right.READ_AUDIT
     list_display = ("time", "who", "act", "thing", "fields_changed", "project", "client")
     list_display_links = ("time",)
-    list_filter = (ProjectFilter, ObjectFilter, KindFilter, TimeFilter)
+    list_filter = (ObjectFilter, KindFilter, TimeFilter)
     list_select_related = ("project",)
     search_fields = ("=who", "=object_id")
     search_help_text = gettext_lazy("Whole user, command or id")

@@ -19,7 +19,7 @@ from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base import display
 from verification.admin.base.columns import LatencyColumn
 from verification.admin.base.display import format_time
-from verification.admin.base.permissions import ProjectFilter, ScopedInline
+from verification.admin.base.permissions import ScopedInline
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.core.ids import is_session_id
 from verification.core.whole_numbers import whole_number
@@ -83,7 +83,7 @@ class EventAdmin(NewestFirstAdmin):
         " sessions."
     )
     list_display = ("number", "what", "about", "state", "tries", "project", "created")
-    list_filter = (ProjectFilter, "type", EventStateFilter, CreatedFilter)
+    list_filter = ("type", EventStateFilter, CreatedFilter)
     list_select_related = ("project",)
     search_fields = ("message",)
     search_help_text = gettext_lazy("Whole id of an event, a message or a session")

@@ -20,7 +20,6 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from verification.admin.auth import form_tokens
 from verification.admin.base.display import format_time, label, monospace, page_address, time_ago_label
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter
 from verification.core.errors import UserError
 from verification.models import ApiKey, Right
 from verification.services.projects.keys import revoke_key, rotate_key
@@ -80,7 +79,7 @@ class KeyAdmin(ScopedAdmin):
     viewers = Right.USE_KEYS
     empty_text = gettext_lazy("An app needs one of the kind API, a server one of the kind secret.")
     list_display = ("key", "kind_label", "project", "state", "created", "expires", "last_used")
-    list_filter = (ProjectFilter, KeyStateFilter, "kind")
+    list_filter = (KeyStateFilter, "kind")
     list_select_related = ("project", "created_by")
     ordering = ("-created_at",)
     actions = ("revoke_selected",)

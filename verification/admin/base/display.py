@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from urllib.parse import urlencode
 
 from django.db.models import Model
 from django.templatetags.static import static
@@ -42,6 +43,9 @@ OUTCOMES = {  # of an attempt, as the adapters name them
 }
 
 
+NEXT = "next"  # in the address of a form: the page that saving leads to
+
+
 def label(text: object, variant: str = "neutral") -> SafeString:
     return format_html('<span class="ww-label ww-{}">{}</span>', variant, text)
 
@@ -51,9 +55,12 @@ def page_address(row: Model) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=(row.pk,))
 
 
-def page_link(text: object, row: Model) -> SafeString:
-    """Return a link to the row's own page."""
-    return format_html('<a class="ww-link" href="{}">{}</a>', page_address(row), text)
+def page_link(text: object, row: Model, *, back: Model | None = None) -> SafeString:
+    """Return a link to the row's own page, from which saving leads ``back`` to another row's, where one is given."""
+    address = page_address(row)
+    if back is not None:
+        address = f"{address}?{urlencode({NEXT: page_address(back)})}"
+    return format_html('<a class="ww-link" href="{}">{}</a>', address, text)
 
 
 def format_status(value: str) -> SafeString:

@@ -6,7 +6,9 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.forms.models import BaseInlineFormSet
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
@@ -25,6 +27,9 @@ class ChannelInline(ScopedInline):
     fields = readonly_fields = ("display_name", "type_label", "active", "position", "budget")
     tab = True
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
+
     @admin.display(description=gettext_lazy("Active"))
     def active(self, channel: Channel) -> str:
         return yes_or_no(channel.is_active)
@@ -40,7 +45,7 @@ class ChannelInline(ScopedInline):
 
     @admin.display(description=gettext_lazy("Name"))
     def display_name(self, channel: Channel) -> str:
-        return page_link(channel.display_name, channel)
+        return page_link(channel.display_name, channel, back=channel.project)
 
 
 class ProviderInline(ChannelColumn, ScopedInline):
@@ -49,13 +54,16 @@ class ProviderInline(ChannelColumn, ScopedInline):
     verbose_name_plural = gettext_lazy("own providers")
     tab = True
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
+
     @admin.display(description=gettext_lazy("Enabled"))
     def enabled(self, provider: Provider) -> str:
         return yes_or_no(provider.is_enabled)
 
     @admin.display(description=gettext_lazy("Name"))
     def link(self, provider: Provider) -> str:
-        return page_link(provider.name, provider)
+        return page_link(provider.name, provider, back=provider.project)
 
 
 class KeyInline(ScopedInline):

@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
 from verification.admin.base import display
-from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import TrafficAdmin
 from verification.core.numbers import grouped
 from verification.models import GuardBlock, GuardRule, Right
@@ -42,7 +41,7 @@ class GuardBlockAdmin(TrafficAdmin):
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("Nothing suspicious was found.")
     list_display = ("rule_label", "subject_label", "state", "refused_count", "project", "began")
-    list_filter = (ProjectFilter, FindingStateFilter, "rule")
+    list_filter = (FindingStateFilter, "rule")
     list_select_related = ("project",)
     intro = gettext_lazy(
         "Findings of the traffic guard and of the rules on guessing. While a finding holds, its traffic is refused or"

@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy
 from verification.admin.base.display import format_country, format_time, label, monospace, time_ago_label
 from verification.admin.base.lookups import TooManyLookUps, count_look_up
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter
 from verification.core.addresses import AddressInvalid, mask, parse_test_address
 from verification.core.errors import UserError
 from verification.models import ListEntry, ListKind, ListSubject, Right
@@ -75,7 +74,7 @@ class ListEntryAdmin(ScopedAdmin):
     fields = ("project", "kind", "subject", "value", "note", "expires_at")
     list_display = ("kind_label", "matches", "value_label", "note", "project_name", "state", "added")
     list_display_links = ("value_label",)
-    list_filter = (ProjectFilter, "kind", "subject", ListEntryStateFilter)
+    list_filter = ("kind", "subject", ListEntryStateFilter)
     list_select_related = ("project",)
     search_fields = ("value",)
     search_help_text = gettext_lazy("Whole number, domain, …")

@@ -13,7 +13,6 @@ from unfold.decorators import action
 
 from verification.admin.base import display
 from verification.admin.base.columns import ChannelColumn
-from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.core.addresses import mask
 from verification.models import ChannelType, Right, Suppression
@@ -39,7 +38,7 @@ class SuppressionAdmin(ChannelColumn, TrafficAdmin):
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("Nobody has bounced, complained or opted out.")
     list_display = ("masked", "channel_label", "reason_excerpt", "state", "project", "created")
-    list_filter = (ProjectFilter, SuppressionStateFilter, "channel", CreatedFilter)
+    list_filter = (SuppressionStateFilter, "channel", CreatedFilter)
     list_select_related = ("project", "recipient")
     intro = gettext_lazy(
         "Providers reported a hard bounce, a complaint or an opt-out. Nothing more goes to these recipients over that"

@@ -16,7 +16,6 @@ from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.admin.base.display import format_time, label, monospace
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter
 from verification.core.addresses import AddressInvalid, parse_test_address
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
@@ -69,7 +68,6 @@ class TestLoginAdmin(ScopedAdmin):
     form = TestLoginForm
     fields = ("project", "to", "code", "expires_at")
     list_display = ("recipient", "project", "hidden_code", "expires", "state")
-    list_filter = (ProjectFilter,)
     list_select_related = ("project",)
     intro = gettext_lazy(
         "A recipient with a fixed code, to whom nothing is ever sent: for app reviewers and automated tests. Anybody"

@@ -12,7 +12,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from verification.admin.base import display
-from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.statistics_filters import LastBetweenFilter
 from verification.admin.base.traffic_admin import SPANS, CreatedFilter, TrafficAdmin
 from verification.core.numbers import grouped
@@ -65,7 +64,7 @@ class DecisionAdmin(TrafficAdmin):
     empty_text = _("Nothing was refused so far.")
     has_history = False
     list_display = ("rule_title", "subject_label", "times", "figures_excerpt", "project", "last")
-    list_filter = (ProjectFilter, LastBetweenFilter, RuleFilter, LastFilter)
+    list_filter = (LastBetweenFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)
     intro = _(
         "Callers are never told which rule refused them; this is where you see it. One line for each rule, subject"

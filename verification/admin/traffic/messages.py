@@ -19,8 +19,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from verification.admin.auth.session import BY_ITSELF
 from verification.admin.base import display
 from verification.admin.base.columns import ChannelColumn, ErrorColumn, LatencyColumn
+from verification.admin.base.current_project import current_project_ids
 from verification.admin.base.pagination import MAX_COUNT
-from verification.admin.base.permissions import ProjectFilter, ScopedInline, chosen_project_ids, sees_addresses
+from verification.admin.base.permissions import ScopedInline, sees_addresses
 from verification.admin.base.statistics import BETWEEN
 from verification.admin.base.statistics_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
 from verification.admin.base.timeline import timeline_context
@@ -75,7 +76,7 @@ class StatusFilter(admin.SimpleListFilter):
             return waiting_messages(queryset)
         statuses: tuple[str, ...] = statistics.LOST if value == "lost" else (value or "",)
         if self.is_cut and not request.GET.get(SEARCH_VAR):
-            return statistics.newest_lost(queryset, chosen_project_ids(request), statuses, MAX_COUNT + 1)
+            return statistics.newest_lost(queryset, current_project_ids(request), statuses, MAX_COUNT + 1)
         return queryset.filter(status__in=statuses) if self.is_of_lost or value in MessageStatus.values else queryset
 
 
@@ -161,7 +162,6 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
         "created",
     )
     list_filter = (
-        ProjectFilter,
         BetweenFilter,
         StatusFilter,
         "channel",

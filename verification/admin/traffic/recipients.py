@@ -19,7 +19,7 @@ from unfold.enums import ActionVariant
 
 from verification.admin.audit import LOOKS
 from verification.admin.base import display
-from verification.admin.base.permissions import ProjectFilter, ScopedInline, sees_addresses
+from verification.admin.base.permissions import ScopedInline, sees_addresses
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.core.addresses import mask
 from verification.core.dates import written_date
@@ -58,7 +58,7 @@ class RecipientAdmin(NewestFirstAdmin):
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("They appear once somebody asks for a code.")
     list_display = ("masked", "project", "language", "verified_over", "verified", "created")
-    list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
+    list_filter = ("verified_channel", CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
         "Everybody for whom a code was asked, masked. Search by the whole address. A recipient's page can show the"

@@ -16,7 +16,8 @@ from django.utils.translation import gettext_lazy
 
 from verification.admin.base import display
 from verification.admin.base.columns import ChannelColumn, CreatedColumn, ErrorColumn
-from verification.admin.base.permissions import ProjectFilter, ScopedInline, own_project_ids
+from verification.admin.base.current_project import current_project_id
+from verification.admin.base.permissions import ScopedInline, own_project_ids
 from verification.admin.base.statistics_filters import (
     CountryFilter,
     LanguageFilter,
@@ -88,7 +89,6 @@ class SessionAdmin(NewestFirstAdmin):
     change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = ("short_id", "masked", "channel_label", "state", "short_reason", "tries", "project", "created")
     list_filter = (
-        ProjectFilter,
         SessionBetweenFilter,
         SessionStateFilter,
         "channel",
@@ -182,7 +182,7 @@ class SessionAdmin(NewestFirstAdmin):
         The key has an index of its own; the project's index has the time.
         """
         is_members = not request.user.is_superuser and len(own_project_ids(request)) == 1
-        is_one = is_members or request.GET.get(ProjectFilter.parameter_name)
+        is_one = is_members or current_project_id(request)
         return ("-created_at",) if is_one else ("-id",)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
