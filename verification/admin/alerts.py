@@ -88,19 +88,19 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
 
     @admin.display(description=gettext_lazy("Raised"))
     def created_time(self, alert: Alert) -> str:
-        return display.format_time(alert.created_at)
+        return display.time_label(alert.created_at)
 
     @admin.display(description=gettext_lazy("Over since"))
     def ended_time(self, alert: Alert) -> str:
-        return display.format_time(alert.ended_at)
+        return display.time_label(alert.ended_at)
 
     @admin.display(description=gettext_lazy("Mailed"))
     def mailed_time(self, alert: Alert) -> str:
-        return display.format_time(alert.mailed_at)
+        return display.time_label(alert.mailed_at)
 
     @admin.display(description=gettext_lazy("Posted to the alert address"))
     def posted_time(self, alert: Alert) -> str:
-        return display.format_time(alert.posted_at)
+        return display.time_label(alert.posted_at)
 
     @admin.display(description=gettext_lazy("Written to"))
     def services(self, alert: Alert) -> str:

@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from verification.admin.base import display
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.addresses import mask
+from verification.core.dates import EXACT
 from verification.models import ALL_SENDING, AuditEntry, ChannelType, Right
 from verification.models.audit import WATCHED
 
@@ -109,15 +110,13 @@ class AuditAdmin(ScopedAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: AuditEntry | None = None) -> Any:
         return self.fieldsets if obj and obj.changes else self.fieldsets[:1]
 
-    @admin.display(description=gettext_lazy("Time (UTC)"), ordering="id")
+    @admin.display(description=gettext_lazy("Time"), ordering="id")
     def time(self, entry: AuditEntry) -> str:
-        return format_html(
-            '<span class="ww-nowrap">{}</span>', display.format_exact_time(entry.at).removesuffix(" UTC")
-        )
+        return format_html('<span class="ww-nowrap">{}</span>', display.time_label(entry.at, EXACT))
 
     @admin.display(description=gettext_lazy("Time"))
     def time_exactly(self, entry: AuditEntry) -> str:
-        return display.format_exact_time(entry.at)
+        return display.time_label(entry.at, EXACT)
 
     @admin.display(description=gettext_lazy("What"))
     def act(self, entry: AuditEntry) -> str:

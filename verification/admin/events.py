@@ -21,6 +21,7 @@ from verification.admin.base.columns import LatencyColumn
 from verification.admin.base.display import format_time
 from verification.admin.base.permissions import ScopedInline
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
+from verification.core.dates import EXACT
 from verification.core.ids import is_session_id
 from verification.core.whole_numbers import whole_number
 from verification.models import EventType, Right, WebhookAttempt, WebhookEvent
@@ -60,7 +61,7 @@ class WebhookAttemptInline(LatencyColumn, ScopedInline):
 
     @admin.display(description=gettext_lazy("At"))
     def at(self, attempt: WebhookAttempt) -> str:
-        return display.format_exact_time(attempt.created_at)
+        return display.time_label(attempt.created_at, EXACT)
 
     @admin.display(description=gettext_lazy("Answer"))
     def answer(self, attempt: WebhookAttempt) -> str:
@@ -100,11 +101,11 @@ class EventAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Created"))
     def created_time(self, event: WebhookEvent) -> str:
-        return display.format_time(event.created_at)
+        return display.time_label(event.created_at)
 
     @admin.display(description=gettext_lazy("Delivered"))
     def delivered_time(self, event: WebhookEvent) -> str:
-        return display.format_time(event.delivered_at)
+        return display.time_label(event.delivered_at)
 
     def get_intro(self, request: HttpRequest) -> str:
         intro = _(

@@ -30,6 +30,8 @@ from verification.admin.base.statistics import (
     offer_row,
     over_time,
     percent,
+    range_end,
+    range_start,
     seconds,
     tiles,
 )
@@ -193,8 +195,9 @@ def _context(choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
     ]
     return {
         "is_empty": summary.is_empty,
-        "since": span.since,
-        "before": span.before,
+        "since": range_start(span.since, span),
+        "until": range_end(span),
+        "since2": range_start(span.before.since, span),
         "tiles": tiles(summary),
         "funnel": steps,
         "largest_loss": largest_loss(steps),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
 from django.db.models import Model
@@ -15,7 +15,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.core.dates import DAY_AND_TIME, written_date
+from verification.core.dates import DAY_AND_TIME, EXACT, written_date, written_moment
 from verification.core.numbers import grouped
 from verification.models import ChannelType, MessageStatus
 
@@ -106,10 +106,26 @@ def format_error(text: str | None) -> str:
 
 
 def format_time(moment: datetime | None) -> str:
-    """Write a time to the minute, in UTC like every time of the panel."""
+    """Write a time to the minute in the reader's zone, for a sentence; elsewhere :func:`time_label` adds the UTC."""
+    return "–" if moment is None else written_moment(moment, DAY_AND_TIME)
+
+
+def format_exact_time(moment: datetime) -> str:
+    return written_moment(moment, EXACT)
+
+
+def time_label(moment: datetime | None, pattern: str = DAY_AND_TIME) -> str:
+    """Return a time in the reader's zone; the pointer that rests on it shows the time in UTC."""
     if moment is None:
         return "–"
-    return f"{written_date(timezone.localtime(moment), DAY_AND_TIME)} UTC"
+    here, utc = written_moment(moment, pattern), _in_utc(moment)
+    if here.endswith(" UTC"):
+        return here
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), utc, here)
+
+
+def _in_utc(moment: datetime) -> str:
+    return f"{written_date(moment.astimezone(UTC), EXACT)} UTC"
 
 
 def time_ago(moment: datetime) -> str:
@@ -127,11 +143,9 @@ def time_ago_label(moment: datetime | None) -> SafeString:
     """Return how long ago a time was; the pointer that rests on it shows the exact time."""
     if moment is None:
         return SafeString("–")
-    return format_html('<span class="ww-nowrap" title="{}">{}</span>', format_exact_time(moment), time_ago(moment))
-
-
-def format_exact_time(moment: datetime) -> str:
-    return f"{written_date(timezone.localtime(moment), 'j M Y, H:i:s')} UTC"
+    here, utc = format_exact_time(moment), _in_utc(moment)
+    exact = here if here == utc else f"{here} = {utc}"
+    return format_html('<span class="ww-nowrap" title="{}">{}</span>', exact, time_ago(moment))
 
 
 def format_duration(start: datetime | None, end: datetime | None) -> str:

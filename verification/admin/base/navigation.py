@@ -109,6 +109,10 @@ def find_script(request: HttpRequest) -> str:
     return static("verification/admin/find.js")
 
 
+def time_zone_script(request: HttpRequest) -> str:
+    return static("verification/admin/time_zone.js")
+
+
 def _items(request: HttpRequest, entries: tuple[tuple[StrOrPromise, str, str], ...]) -> list[dict[str, Any]]:
     return [
         {"title": title, "icon": icon, "link": current_project.link(request, name), "active": _is_active(request, name)}

@@ -11,12 +11,13 @@ from typing import Any
 from django.contrib.admin import SimpleListFilter
 from django.db.models import CharField, Func, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base.permissions import own_projects
 from verification.admin.base.statistics import BETWEEN, EMPTY
-from verification.core.dates import DAY_AND_TIME, written_date
+from verification.core.dates import DAY_AND_TIME, written_date, written_moment
 from verification.core.ids import first_session_id
 from verification.core.whole_numbers import whole_number
 from verification.models import Message, NumberArea, Provider, Recipient
@@ -50,8 +51,8 @@ class BetweenFilter(UsedFilter):
     def label(self, value: str, request: HttpRequest) -> str:
         ends = read_between(value)
         return (
-            _("{end} to {end2} UTC").format(
-                end=written_date(ends[0], DAY_AND_TIME), end2=written_date(ends[1], DAY_AND_TIME)
+            _("{end} to {end2}").format(
+                end=written_date(timezone.localtime(ends[0]), DAY_AND_TIME), end2=written_moment(ends[1], DAY_AND_TIME)
             )
             if ends
             else _("No range")

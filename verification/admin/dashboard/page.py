@@ -233,7 +233,7 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
 def _first_chart(summary: Summary) -> dict[str, Any]:
     """Return the chart of the day's sessions and the table behind it."""
     context = over_time(summary)
-    return {"charts": context["charts"][:1], "table": context["table"]}
+    return {"charts": context["charts"][:1], "table": context["table"], "zone": context["zone"]}
 
 
 def _failures(lost: QuerySet[Message]) -> list[FailureGroup]:

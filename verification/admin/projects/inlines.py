@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from verification.admin.base.columns import ChannelColumn
-from verification.admin.base.display import format_channel, format_time, monospace, page_link, yes_or_no
+from verification.admin.base.display import format_channel, monospace, page_link, time_label, yes_or_no
 from verification.admin.base.permissions import ScopedInline
 from verification.core.numbers import grouped
 from verification.models import ApiKey, Channel, ChannelType, FallbackStep, Provider, Right
@@ -74,19 +74,19 @@ class KeyInline(ScopedInline):
 
     @admin.display(description=gettext_lazy("Created"))
     def created(self, key: ApiKey) -> str:
-        return format_time(key.created_at)
+        return time_label(key.created_at)
 
     @admin.display(description=gettext_lazy("Expires"))
     def expires(self, key: ApiKey) -> str:
-        return format_time(key.expires_at)
+        return time_label(key.expires_at)
 
     @admin.display(description=gettext_lazy("Last used"))
     def last_used(self, key: ApiKey) -> str:
-        return format_time(key.last_used_at)
+        return time_label(key.last_used_at)
 
     @admin.display(description=gettext_lazy("Revoked"))
     def revoked(self, key: ApiKey) -> str:
-        return format_time(key.revoked_at)
+        return time_label(key.revoked_at)
 
     @admin.display(description=gettext_lazy("Key"))
     def prefix_link(self, key: ApiKey) -> str:

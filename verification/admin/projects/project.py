@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from verification.admin.base.current_project import choose, form_link
-from verification.admin.base.display import format_time, label
+from verification.admin.base.display import label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
 from verification.admin.base.template_tags import HEADING
@@ -266,7 +266,7 @@ class ProjectAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, project: Project) -> str:
-        return format_time(project.created_at)
+        return time_label(project.created_at)
 
     def follow(self, request: HttpRequest, row: Project) -> None:
         """Choose the project whose page is opened, also where all were looked at."""

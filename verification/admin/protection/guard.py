@@ -71,15 +71,15 @@ class GuardBlockAdmin(TrafficAdmin):
 
     @admin.display(description=gettext_lazy("Since"))
     def since_time(self, finding: GuardBlock) -> str:
-        return display.format_time(finding.since)
+        return display.time_label(finding.since)
 
     @admin.display(description=gettext_lazy("Until"))
     def until_time(self, finding: GuardBlock) -> str:
-        return display.format_time(finding.until)
+        return display.time_label(finding.until)
 
     @admin.display(description=gettext_lazy("Lifted"))
     def lifted_time(self, finding: GuardBlock) -> str:
-        return display.format_time(finding.lifted_at)
+        return display.time_label(finding.lifted_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(subject__startswith=term.rstrip("…"))

@@ -38,7 +38,7 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
                 "A phone number or e-mail address, +4915, example.com (and all below it), DE, or 203.0.113.0/24."
             ),
             "note": gettext_lazy("Why, for those who come after you."),
-            "expires_at": gettext_lazy("In UTC. Empty means never."),
+            "expires_at": gettext_lazy("In your time zone. Empty means never."),
         }
 
     def clean(self) -> dict[str, Any]:

@@ -57,11 +57,11 @@ class SuppressionAdmin(ChannelColumn, TrafficAdmin):
 
     @admin.display(description=gettext_lazy("Since"))
     def created_time(self, row: Suppression) -> str:
-        return display.format_time(row.created_at)
+        return display.time_label(row.created_at)
 
     @admin.display(description=gettext_lazy("Lifted"))
     def lifted_time(self, row: Suppression) -> str:
-        return display.format_time(row.lifted_at)
+        return display.time_label(row.lifted_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(recipient_id__in=self.recipients(request, term))

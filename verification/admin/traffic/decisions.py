@@ -81,11 +81,11 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description=_("First in this hour"))
     def first_time(self, decision: Decision) -> str:
-        return display.format_time(decision.first_at)
+        return display.time_label(decision.first_at)
 
     @admin.display(description=_("Last in this hour"))
     def last_time(self, decision: Decision) -> str:
-        return display.format_time(decision.last_at)
+        return display.time_label(decision.last_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}

@@ -125,7 +125,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
 
     @admin.display(description=gettext_lazy("At"))
     def created_time(self, attempt: DeliveryAttempt) -> str:
-        return display.format_time(attempt.created_at)
+        return display.time_label(attempt.created_at)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return without_ids(self.fields, request, obj)
@@ -231,7 +231,7 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Created"))
     def created_time(self, message: Message) -> str:
-        return display.format_time(message.created_at)
+        return display.time_label(message.created_at)
 
     @admin.display(description=gettext_lazy("Error"))
     def full_error(self, message: Message) -> str:
@@ -239,15 +239,15 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Sent"))
     def sent_time(self, message: Message) -> str:
-        return display.format_time(message.sent_at)
+        return display.time_label(message.sent_at)
 
     @admin.display(description=gettext_lazy("Final"))
     def finished_time(self, message: Message) -> str:
-        return display.format_time(message.finished_at)
+        return display.time_label(message.finished_at)
 
     @admin.display(description=gettext_lazy("Expires"))
     def expires_time(self, message: Message) -> str:
-        return display.format_time(message.expires_at)
+        return display.time_label(message.expires_at)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [

@@ -22,7 +22,7 @@ from verification.admin.base import display
 from verification.admin.base.permissions import ScopedInline, sees_addresses
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.core.addresses import mask
-from verification.core.dates import written_date
+from verification.core.dates import CLOCK, DAY_OF_YEAR, EXACT, written_moment
 from verification.core.errors import UserError
 from verification.core.numbers import grouped
 from verification.models import AuditEntry, Recipient, Right, Subscription
@@ -45,7 +45,7 @@ class SubscriptionInline(ScopedInline):
 
     @admin.display(description=gettext_lazy("Started"))
     def bound_time(self, subscription: Subscription) -> str:
-        return display.format_time(subscription.bound_at)
+        return display.time_label(subscription.bound_at)
 
     @admin.display(description=gettext_lazy("Provider"))
     def provider_name(self, subscription: Subscription) -> str:
@@ -93,11 +93,11 @@ class RecipientAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("First seen"))
     def created_time(self, recipient: Recipient) -> str:
-        return display.format_time(recipient.created_at)
+        return display.time_label(recipient.created_at)
 
     @admin.display(description=gettext_lazy("Last verified"))
     def verified_time(self, recipient: Recipient) -> str:
-        return display.format_time(recipient.verified_at)
+        return display.time_label(recipient.verified_at)
 
     @admin.display(description=gettext_lazy("Last verified over"))
     def verified_over(self, recipient: Recipient) -> str:
@@ -232,7 +232,7 @@ class RecipientAdmin(NewestFirstAdmin):
         """Name the last who saw the address, in the panel or in a file. The audit log has all of them."""
         about = {"object_type": recipient._meta.label_lower, "object_id": str(recipient.pk), "action__in": LOOKS}
         lines = AuditEntry.objects.filter(**about).order_by("-id")[:LOOKS_SHOWN]
-        rows = ((line.who, display.format_exact_time(line.at), _(line.action).lower()) for line in lines)
+        rows = ((line.who, display.time_label(line.at, EXACT), _(line.action).lower()) for line in lines)
         return format_html_join(SafeString("<br>"), "{}, {}: {}", rows) or _("Nobody")
 
     @admin.display(description=gettext_lazy("Messages, last 24 hours"))
@@ -260,4 +260,4 @@ def _limits_on(recipient: Recipient, what: str) -> str:
 def _clock(moment: datetime) -> str:
     """Return the time of day, with the date where it is not today."""
     local = timezone.localtime(moment)
-    return f"{written_date(local, 'H:i:s' if local.date() == timezone.localdate() else 'j M, H:i:s')} UTC"
+    return written_moment(moment, CLOCK if local.date() == timezone.localdate() else f"{DAY_OF_YEAR}, {CLOCK}")

@@ -20,6 +20,7 @@ from verification.admin.base.permissions import has_right, own_project_ids, own_
 from verification.admin.base.timeline import ICONS, STATES
 from verification.admin.traffic.decisions import title_of_rule
 from verification.core.addresses import mask
+from verification.core.dates import EXACT
 from verification.models import Decision, Right
 from verification.services.analytics import search
 from verification.services.analytics.ranges import DAY
@@ -102,7 +103,7 @@ def _hit(rows: Rows, verdict: Verdict) -> SearchHit:
         icon=ICONS[verdict.tone],
         tone=STATES[verdict.tone],
         sentence=verdict.sentence,
-        began=display.format_exact_time(rows.began_at),
+        began=display.time_label(rows.began_at, EXACT),
         ago=display.time_ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
         kind=_("Verification") if rows.session else _("Manual send"),
         to=mask(rows.recipient.address),
@@ -116,7 +117,7 @@ def _refused(decision: Decision) -> RefusalRow:
         title=title_of_rule(decision.rule),
         subject=decision.subject,
         times=decision.count,
-        last=display.format_exact_time(decision.last_at),
+        last=display.time_label(decision.last_at, EXACT),
         project=decision.project.name,
     )
 

@@ -150,15 +150,15 @@ class SessionAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Created"))
     def created_time(self, session: Session) -> str:
-        return display.format_time(session.created_at)
+        return display.time_label(session.created_at)
 
     @admin.display(description=gettext_lazy("Expires"))
     def expires_time(self, session: Session) -> str:
-        return display.format_time(session.expires_at)
+        return display.time_label(session.expires_at)
 
     @admin.display(description=gettext_lazy("Verified"))
     def verified_time(self, session: Session) -> str:
-        return display.format_time(session.verified_at)
+        return display.time_label(session.verified_at)
 
     @admin.display(description=gettext_lazy("Last sent over"))
     def channel_label(self, session: Session) -> str:
