@@ -163,10 +163,10 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
     )
     list_filter = (
         BetweenFilter,
-        StatusFilter,
-        "channel",
         ProviderFilter,
         CountryFilter,
+        StatusFilter,
+        "channel",
         LanguageFilter,
         CreatedFilter,
         TestLoginFilter,

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
@@ -21,14 +22,17 @@ from verification.admin.audit import LOOKS
 from verification.admin.base import display
 from verification.admin.base.permissions import ScopedInline, sees_addresses
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
+from verification.admin.traffic.search import hits_of
 from verification.core.addresses import mask
 from verification.core.dates import CLOCK, DAY_OF_YEAR, EXACT, written_moment
 from verification.core.errors import UserError
 from verification.core.numbers import grouped
 from verification.models import AuditEntry, Recipient, Right, Subscription
+from verification.services.analytics import search
 from verification.services.maintenance import forgetting
 from verification.services.protection import limits_used
 
+STORIES_SHOWN = 10  # on a recipient's page
 LOOKS_SHOWN = 5  # the latest looks at an address that its recipient's page names
 
 
@@ -69,6 +73,7 @@ class RecipientAdmin(NewestFirstAdmin):
     actions_detail = ("show_address", "export", "forget")
     ordering = ("-id",)
     inlines = (SubscriptionInline,)
+    change_form_outer_before_template = "admin/verification/recipient/stories.html"
     fieldsets = (
         (None, {"fields": ("masked", "project", "language")}),
         (
@@ -168,6 +173,15 @@ class RecipientAdmin(NewestFirstAdmin):
         if not sees_addresses(request.user, recipient.project_id):
             raise PermissionDenied
         return recipient
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the recipient's last stories above the form."""
+        recipient = self.get_object(request, unquote(object_id)) if request.method == "GET" else None
+        context = {"hits": hits_of(search.traffic_of(recipient), STORIES_SHOWN)} if recipient else {}
+        response: HttpResponse = super().change_view(request, object_id, form_url, {**context, **(extra_context or {})})
+        return response
 
     def get_inlines(self, request: HttpRequest, obj: Recipient | None) -> Any:
         return self.inlines if obj and obj.subscriptions.exists() else ()

@@ -73,7 +73,7 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
             results, too_many = search.Found(), str(error)
         if results.only is not None:
             return HttpResponseRedirect(display.page_address(results.only))
-        hits = [_hit(rows, verdict) for rows, verdict in in_brief(results.sessions, results.messages)[: search.MOST]]
+        hits = hits_of(results, search.MOST)
     context = model_admin.page_context(
         request,
         _("Find"),
@@ -95,6 +95,11 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     response = TemplateResponse(request, "admin/verification/find.html", context, status=status)
     response["Cache-Control"] = "no-store"
     return response
+
+
+def hits_of(found: search.Found, most: int) -> list[SearchHit]:
+    """Return the newest of these stories, each with the sentence that says how it ended."""
+    return [_hit(rows, verdict) for rows, verdict in in_brief(found.sessions, found.messages)[:most]]
 
 
 def _hit(rows: Rows, verdict: Verdict) -> SearchHit:

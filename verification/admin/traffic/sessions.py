@@ -90,10 +90,10 @@ class SessionAdmin(NewestFirstAdmin):
     list_display = ("short_id", "masked", "channel_label", "state", "short_reason", "tries", "project", "created")
     list_filter = (
         SessionBetweenFilter,
-        SessionStateFilter,
-        "channel",
         SessionProviderFilter,
         CountryFilter,
+        SessionStateFilter,
+        "channel",
         LanguageFilter,
         CreatedFilter,
         TestLoginFilter,
@@ -212,7 +212,7 @@ class SessionAdmin(NewestFirstAdmin):
     def short_reason(self, session: Session) -> str:
         """Say in few words why no code went out; the session's page has the sentences."""
         if session.channel or session.verified_at:
-            return "–"
+            return display.excerpt("–")
         refusal = refusal_of(session)
         without_refusal = _("Bot not started") if session.awaited_channel else _("Not asked to send")
         short = refusal.title if refusal else without_refusal

@@ -235,6 +235,13 @@ def _add_traffic_of(recipient: int, found: Found) -> None:
     found.messages = sorted([*found.messages, *manual], key=_created, reverse=True)[:MOST]
 
 
+def traffic_of(recipient: Recipient) -> Found:
+    """Return the newest stories of a recipient."""
+    found = Found()
+    _add_traffic_of(recipient.pk, found)
+    return found
+
+
 def _created(row: Session | Message) -> float:
     return row.created_at.timestamp()
 
