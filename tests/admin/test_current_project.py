@@ -187,6 +187,14 @@ def test_the_checklist_leads_to_a_form_that_leads_back(panel, second):
     assert f'name="next" value="{project}"' in chooser
 
 
+def test_the_history_of_a_system_row_is_found_whichever_project_is_chosen(panel, second):
+    system = Provider.objects.create(channel="sms", type="console", name="System's")
+    client = panel.as_("root")
+    client.get(reverse("admin:index", query={"project": second.pk}))
+    page = client.get(reverse("admin:verification_provider_history", args=(system.pk,)), follow=True)
+    assert page.context["cl"].result_count == 1
+
+
 def test_figures_and_overview_count_the_chosen_project_alone(panel, second):
     client = panel.as_("owner")
     figures = client.get(page_of("figures", project=second.pk))

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.functional import cached_property
@@ -36,9 +37,15 @@ def current_project_id(request: HttpRequest) -> int | None:
 
 
 def current_project_ids(request: HttpRequest, right: Right = Right.SEE) -> list[int]:
-    """Return the ids of the projects that a page is about, of those in which the user has a right."""
+    """Return the ids of :func:`current_projects`, for statements that shall hold them."""
     chosen = current_project_id(request)
     return [pk for pk in own_project_ids(request, right) if chosen in (None, pk)]
+
+
+def current_projects(request: HttpRequest, right: Right = Right.SEE) -> QuerySet[Project]:
+    """Return the projects that a page is about, of those in which the user has a right."""
+    chosen, own = current_project_id(request), own_projects(request.user, right)
+    return own if chosen is None else own.filter(pk=chosen)
 
 
 def choose(request: HttpRequest, project_id: int | None) -> None:

@@ -26,6 +26,8 @@ from unfold.admin import ModelAdmin
 from verification.admin.auth import form_tokens
 from verification.admin.base import csv_export
 from verification.admin.base.current_project import (
+    ALL,
+    PARAMETER,
     choose,
     current_project_id,
     follow_address,
@@ -169,8 +171,10 @@ class ScopedAdmin(Scoped, ModelAdmin):
         row = self.get_object(request, unquote(object_id))
         if row is None:
             return HttpResponseRedirect(reverse("admin:index"))
-        about = f"{self.opts.label_lower}:{row.pk}"
-        return HttpResponseRedirect(reverse("admin:verification_auditentry_changelist", query={"about": about}))
+        query = {"about": f"{self.opts.label_lower}:{row.pk}"}
+        if self.project_of(row) is None:
+            query[PARAMETER] = ALL  # a list of the chosen project alone would have no line of it
+        return HttpResponseRedirect(reverse("admin:verification_auditentry_changelist", query=query))
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         result: tuple[Any, bool] = super().get_search_results(request, queryset, search_term[:TERM_MAX_LENGTH])

@@ -15,8 +15,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.admin.base.current_project import current_project_ids
-from verification.admin.base.permissions import own_projects
+from verification.admin.base.current_project import current_projects
 from verification.admin.base.statistics import BETWEEN, EMPTY
 from verification.core.dates import zone_name
 from verification.core.ids import first_session_id
@@ -165,8 +164,11 @@ class ProviderFilter(SelectFilter):
     parameter_name = "provider"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        projects = own_projects(request.user).filter(pk__in=current_project_ids(request))
-        providers = Provider.objects.of(projects).select_related("project").order_by("name", "pk")[:PROVIDERS_SHOWN]
+        providers = (
+            Provider.objects.of(current_projects(request))
+            .select_related("project")
+            .order_by("name", "pk")[:PROVIDERS_SHOWN]
+        )
         several = len({each.project_id for each in providers}) > 1
         named = [
             (str(each.pk), f"{each.name} ({each.project or _('System')})" if several else each.name)

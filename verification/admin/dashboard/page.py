@@ -14,10 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.admin.base.current_project import current_project_ids
+from verification.admin.base.current_project import current_project_ids, current_projects
 from verification.admin.base.database_router import database_for, reading
 from verification.admin.base.display import channel_icon, format_country, time_ago
-from verification.admin.base.permissions import own_project_ids, own_projects
+from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.statistics import Tile, funnel, largest_loss, over_time, tiles
 from verification.admin.dashboard.headline import headline
 from verification.admin.dashboard.problems import budgets_of, problems_of, warnings_of
@@ -95,7 +95,7 @@ class FailureGroup:
 
 def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Fill the context of the index page; unfold calls it."""
-    projects = own_projects(request.user).filter(pk__in=current_project_ids(request))
+    projects = current_projects(request)
     # The figures' statements hold the ids: who may see which project is asked of the primary alone.
     counted = Project.objects.filter(pk__in=current_project_ids(request))
     steps = _steps(request, projects)

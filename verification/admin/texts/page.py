@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.admin.base.columns import ChannelColumn
-from verification.admin.base.current_project import current_project_ids, follow_address
+from verification.admin.base.current_project import current_projects, follow_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_project_ids, own_projects
 from verification.admin.texts.editor import EditorWidget, about_of, preview_view, recording_view
@@ -148,7 +148,7 @@ class TextAdmin(ChannelColumn, ScopedAdmin):
         """Show all texts of one project, by default of the first by name, in place of a list of rows."""
         if way := follow_address(request):
             return way
-        chosen = own_projects(request.user).filter(pk__in=current_project_ids(request)).order_by("name").first()
+        chosen = current_projects(request).order_by("name").first()
         matrix = matrix_of(chosen) if chosen else None
         projects = own_projects(request.user).order_by("name")
         may_change = bool(chosen and chosen.pk in own_project_ids(request, Right.CHANGE))

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
@@ -16,10 +15,10 @@ from redis.exceptions import RedisError
 
 from providers.adapters.inbox import InboxMessage, read
 from verification.admin.auth.session import BY_ITSELF
-from verification.admin.base.current_project import current_project_id, current_project_ids, follow_address
+from verification.admin.base.current_project import current_project_id, current_projects, follow_address
 from verification.admin.base.display import channel_icon, time_ago
-from verification.admin.base.permissions import has_right, own_projects
-from verification.models import ChannelType, Message, Project, Provider, Right
+from verification.admin.base.permissions import has_right
+from verification.models import ChannelType, Message, Provider, Right
 from verification.services.providers.accounts import is_known
 from verification.services.providers.store import ProviderStore
 
@@ -71,11 +70,7 @@ def _providers(request: HttpRequest) -> list[Provider]:
     """
     if not is_known(INBOX):
         return []
-    return list(Provider.objects.of(_projects(request)).filter(type=INBOX))
-
-
-def _projects(request: HttpRequest) -> QuerySet[Project]:
-    return own_projects(request.user, Right.USE_KEYS).filter(pk__in=current_project_ids(request))
+    return list(Provider.objects.of(current_projects(request, Right.USE_KEYS)).filter(type=INBOX))
 
 
 def _messages(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:
@@ -87,7 +82,8 @@ def _messages(request: HttpRequest, providers: list[Provider]) -> list[InboxMess
     for provider in providers:
         inbox = read(ProviderStore(provider.pk))
         if provider.is_system and (current_project_id(request) or not request.user.is_superuser):
-            theirs = Message.objects.filter(pk__in=[each.id for each in inbox], project__in=_projects(request))
+            projects = current_projects(request, Right.USE_KEYS)
+            theirs = Message.objects.filter(pk__in=[each.id for each in inbox], project__in=projects)
             mine = set(theirs.values_list("pk", flat=True))
             inbox = [each for each in inbox if each.id in mine]
         stored += inbox
