@@ -1,11 +1,13 @@
 """One project at a time: the switcher of the menu, the address, what lists show and forms begin with."""
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.urls import reverse
 
 from tests import factories
 from tests.admin.rows import a_message, values_on
+from verification.admin.auth.session import BY_ITSELF
 from verification.models import Channel, Membership, Message, MessageTemplate, Project, Provider, Recipient, Role
 
 pytestmark = pytest.mark.django_db
@@ -165,6 +167,17 @@ def test_a_project_that_was_taken_away_is_chosen_no_more(panel, second):
     page = client.get(page_of("message_changelist"))
     assert ids(page) == {panel.project.pk}
     assert not switcher(page)
+
+
+def test_a_page_that_reloads_itself_does_not_prolong_the_session(panel, second):
+    client = panel.as_("owner")
+    client.get(page_of("message_changelist", project=panel.project.pk))
+    message = reverse("admin:verification_message_change", args=(panel.rows[Message].pk,))
+    for page in (message, page_of("inbox", project=panel.project.pk)):
+        assert settings.SESSION_COOKIE_NAME in client.get(page).cookies
+        assert (
+            settings.SESSION_COOKIE_NAME not in client.get(page, {"project": panel.project.pk, BY_ITSELF: ""}).cookies
+        )
 
 
 def test_saving_leads_back_to_the_page_that_the_form_was_opened_from(panel, second):

@@ -49,7 +49,9 @@ def current_projects(request: HttpRequest, right: Right = Right.SEE) -> QuerySet
 
 
 def choose(request: HttpRequest, project_id: int | None) -> None:
-    request.session[REMEMBERED] = project_id
+    """Remember the choice. The same again writes nothing: a page that reloads itself must not prolong the session."""
+    if request.session.get(REMEMBERED) != project_id:
+        request.session[REMEMBERED] = project_id
 
 
 def follow_address(request: HttpRequest) -> HttpResponseRedirect | None:
