@@ -167,7 +167,7 @@ class Switcher:
 
     @property
     def may_add(self) -> bool:
-        return bool(self.request.user.is_superuser)  # type: ignore[union-attr]  # asked only of a user of the panel
+        return bool(self.request.user.is_superuser)
 
     def _link(self, project_id: int | None) -> str:
         """Return where the same page shows another project: itself, or the list that its row is of."""
