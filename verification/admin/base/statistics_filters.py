@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from phonenumbers import SUPPORTED_REGIONS
 
 from verification.admin.base.current_project import current_projects
 from verification.admin.base.statistics import BETWEEN, EMPTY
@@ -57,9 +58,13 @@ class SelectFilter(FormFilter):
     template = "admin/verification/filters/select.html"
 
     def choices(self, changelist: Any) -> Iterator[Any]:
+        chosen = self.value() or ""
+        options = [(str(value), text, str(value) == chosen) for value, text in self.lookup_choices]
+        if chosen and not any(is_chosen for _value, _text, is_chosen in options):
+            options.append((chosen, chosen[:20], True))  # an address may ask for what is not offered
         yield {
             "name": self.parameter_name,
-            "options": [(str(value), text, str(value) == self.value()) for value, text in self.lookup_choices],
+            "options": options,
             "kept": self.kept(changelist),
         }
 
@@ -133,8 +138,7 @@ class CountryFilter(SelectFilter):
     parameter_name = "country"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        codes = NumberArea.objects.exclude(country="").order_by("country").values_list("country", flat=True).distinct()
-        return [(EMPTY, _("None")), *((code, code) for code in codes)]
+        return [(EMPTY, _("None")), *((code, code) for code in sorted(SUPPORTED_REGIONS))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
