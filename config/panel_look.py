@@ -14,6 +14,7 @@ UNFOLD: dict[str, Any] = {
         "verification.admin.base.navigation.country_script",
         "verification.admin.base.navigation.landmark_script",
         "verification.admin.base.navigation.find_script",
+        "verification.admin.base.navigation.time_zone_script",
     ],
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,

@@ -249,6 +249,7 @@ LANGUAGE_COOKIE_AGE = 365 * 24 * 3600  # seconds
 LANGUAGE_COOKIE_SECURE = _is_https
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
+TIME_ZONE_COOKIE_NAME = "__Host-timezone" if _is_https else "timezone"  # the panel's time_zone.js sets it
 SESSION_ENGINE = "verification.admin.auth.session_store"  # Django's own keeps the cookie's value as it is
 SESSION_COOKIE_AGE = 30 * 60  # seconds without a click; admin/auth/session.py renews, and ends busy ones after 12 hours
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie with names of objects

@@ -16,7 +16,6 @@ from unfold.widgets import UnfoldAdminPasswordWidget
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.display import label, page_address, time_ago_label, yes_or_no
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter
 from verification.models import AlertService, Right
 from verification.services.notifications import alert_services
 
@@ -66,7 +65,6 @@ class AlertServiceAdmin(ScopedAdmin):
     form = AlertServiceForm
     fields = ("project", "kind", "name", "new_secret", "chat", "is_enabled")
     list_display = ("name_label", "kind_label", "enabled", "state", "project")
-    list_filter = (ProjectFilter,)
     list_select_related = ("project",)
     intro = gettext_lazy(
         "Each alert of a project is written to its services here, beside mail and the signed call. Quiet hours and"

@@ -18,7 +18,6 @@ from django.utils.translation import gettext_lazy
 from verification.admin.base import display
 from verification.admin.base.columns import ErrorColumn
 from verification.admin.base.display import format_time, page_address
-from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.core.ids import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
@@ -59,7 +58,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     has_history = False
     list_display = ("state", "title_excerpt", "delivery_state", "project", "created")
     list_display_links = ("title_excerpt",)
-    list_filter = (ProjectFilter, AlertStateFilter, CreatedFilter)
+    list_filter = (AlertStateFilter, CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
         "Each event alerts once: by mail, by a signed call where the project names an address, and in its alert"
@@ -88,19 +87,19 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
 
     @admin.display(description=gettext_lazy("Raised"))
     def created_time(self, alert: Alert) -> str:
-        return display.format_time(alert.created_at)
+        return display.time_label(alert.created_at)
 
     @admin.display(description=gettext_lazy("Over since"))
     def ended_time(self, alert: Alert) -> str:
-        return display.format_time(alert.ended_at)
+        return display.time_label(alert.ended_at)
 
     @admin.display(description=gettext_lazy("Mailed"))
     def mailed_time(self, alert: Alert) -> str:
-        return display.format_time(alert.mailed_at)
+        return display.time_label(alert.mailed_at)
 
     @admin.display(description=gettext_lazy("Posted to the alert address"))
     def posted_time(self, alert: Alert) -> str:
-        return display.format_time(alert.posted_at)
+        return display.time_label(alert.posted_at)
 
     @admin.display(description=gettext_lazy("Written to"))
     def services(self, alert: Alert) -> str:

@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from verification.admin.base import display
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter
 from verification.core.addresses import mask
+from verification.core.formats import EXACT
 from verification.models import ALL_SENDING, AuditEntry, ChannelType, Right
 from verification.models.audit import WATCHED
 
@@ -89,7 +89,7 @@ class AuditAdmin(ScopedAdmin):
     viewers = Right.READ_AUDIT
     list_display = ("time", "who", "act", "thing", "fields_changed", "project", "client")
     list_display_links = ("time",)
-    list_filter = (ProjectFilter, ObjectFilter, KindFilter, TimeFilter)
+    list_filter = (ObjectFilter, KindFilter, TimeFilter)
     list_select_related = ("project",)
     search_fields = ("=who", "=object_id")
     search_help_text = gettext_lazy("Whole user, command or id")
@@ -110,15 +110,13 @@ class AuditAdmin(ScopedAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: AuditEntry | None = None) -> Any:
         return self.fieldsets if obj and obj.changes else self.fieldsets[:1]
 
-    @admin.display(description=gettext_lazy("Time (UTC)"), ordering="id")
+    @admin.display(description=gettext_lazy("Time"), ordering="id")
     def time(self, entry: AuditEntry) -> str:
-        return format_html(
-            '<span class="ww-nowrap">{}</span>', display.format_exact_time(entry.at).removesuffix(" UTC")
-        )
+        return format_html('<span class="ww-nowrap">{}</span>', display.time_label(entry.at, EXACT))
 
     @admin.display(description=gettext_lazy("Time"))
     def time_exactly(self, entry: AuditEntry) -> str:
-        return display.format_exact_time(entry.at)
+        return display.time_label(entry.at, EXACT)
 
     @admin.display(description=gettext_lazy("What"))
     def act(self, entry: AuditEntry) -> str:

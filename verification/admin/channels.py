@@ -15,7 +15,6 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 from verification.admin.base.display import channel_icon, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.pagination import CappedChangeList
-from verification.admin.base.permissions import ProjectFilter
 from verification.admin.traffic.send_test import send_over_channel
 from verification.core.errors import UserError
 from verification.core.formats import grouped
@@ -132,7 +131,7 @@ class ChannelAdmin(ScopedAdmin):
         ),
     )
     list_display = ("channel_name", "project", "state", "position", "budget", "served_by")
-    list_filter = (ProjectFilter, "type", "is_active")
+    list_filter = ("type", "is_active")
     list_select_related = ("project",)
     ordering = ("project__name", "position", "id")
 

@@ -19,8 +19,9 @@ from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base import display
 from verification.admin.base.columns import LatencyColumn
 from verification.admin.base.display import format_time
-from verification.admin.base.permissions import ProjectFilter, ScopedInline
+from verification.admin.base.permissions import ScopedInline
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
+from verification.core.formats import EXACT
 from verification.core.ids import is_session_id, whole_number
 from verification.models import EventType, Right, WebhookAttempt, WebhookEvent
 from verification.services.notifications.events import described, send_again
@@ -59,7 +60,7 @@ class WebhookAttemptInline(LatencyColumn, ScopedInline):
 
     @admin.display(description=gettext_lazy("At"))
     def at(self, attempt: WebhookAttempt) -> str:
-        return display.format_exact_time(attempt.created_at)
+        return display.time_label(attempt.created_at, EXACT)
 
     @admin.display(description=gettext_lazy("Answer"))
     def answer(self, attempt: WebhookAttempt) -> str:
@@ -82,7 +83,7 @@ class EventAdmin(NewestFirstAdmin):
         " sessions."
     )
     list_display = ("number", "what", "about", "state", "tries", "project", "created")
-    list_filter = (ProjectFilter, "type", EventStateFilter, CreatedFilter)
+    list_filter = ("type", EventStateFilter, CreatedFilter)
     list_select_related = ("project",)
     search_fields = ("message",)
     search_help_text = gettext_lazy("Whole id of an event, a message or a session")
@@ -99,11 +100,11 @@ class EventAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Created"))
     def created_time(self, event: WebhookEvent) -> str:
-        return display.format_time(event.created_at)
+        return display.time_label(event.created_at)
 
     @admin.display(description=gettext_lazy("Delivered"))
     def delivered_time(self, event: WebhookEvent) -> str:
-        return display.format_time(event.delivered_at)
+        return display.time_label(event.delivered_at)
 
     def get_intro(self, request: HttpRequest) -> str:
         intro = _(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -16,6 +16,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from verification.admin.base.csv_export import harmless
+from verification.admin.base.current_project import PARAMETER, current_project_id, follow_address
 from verification.admin.base.database_router import database_for, reading
 from verification.admin.base.date_ranges import RangeChoice, range_of
 from verification.admin.base.permissions import own_projects
@@ -29,6 +30,8 @@ from verification.admin.base.statistics import (
     offer_row,
     over_time,
     percent,
+    range_end,
+    range_start,
     seconds,
     tiles,
 )
@@ -119,6 +122,8 @@ class FiguresQuery:
 
 
 def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    if way := follow_address(request):
+        return way
     choice = _read_query(request)
     is_file = "csv" in request.GET or "json" in request.GET
     if choice.range.wrong and is_file:
@@ -144,18 +149,9 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
 
 def _read_query(request: HttpRequest) -> FiguresQuery:
     projects = list(own_projects(request.user).order_by("name"))
-    chosen = _chosen(request.GET.get("project"), projects)
+    chosen_id = request.GET.get(PARAMETER) or current_project_id(request)
+    chosen = next((project for project in projects if str(project.pk) == str(chosen_id)), None)
     return FiguresQuery(projects, chosen, range_of(request, *map(word, BREAKDOWNS)), _where(request))
-
-
-def _chosen(wanted: str | None, projects: Sequence[Project]) -> Project | None:
-    """Return the project that the address names, of the user's own alone; None for all of them."""
-    if not wanted:
-        return None
-    match = next((project for project in projects if str(project.pk) == wanted), None)
-    if match is None:
-        raise Http404
-    return match
 
 
 def _where(request: HttpRequest) -> dict[str, Any]:
@@ -177,9 +173,7 @@ def _choices(choice: FiguresQuery) -> dict[str, Any]:
     """Return what the head of the page offers."""
     return {
         **choice.range.offered,
-        "kept": [(name, value) for name, value in choice.range.query.items() if name != "project"],
         "files": (choice.range.address(csv=""), choice.range.address(json="")),
-        "projects": choice.projects if len(choice.projects) > 1 else [],
     }
 
 
@@ -201,8 +195,9 @@ def _context(choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
     ]
     return {
         "is_empty": summary.is_empty,
-        "since": span.since,
-        "before": span.before,
+        "since": range_start(span.since, span),
+        "until": range_end(span),
+        "since2": range_start(span.before.since, span),
         "tiles": tiles(summary),
         "funnel": steps,
         "largest_loss": largest_loss(steps),

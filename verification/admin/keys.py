@@ -18,9 +18,8 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from verification.admin.auth import form_tokens
-from verification.admin.base.display import format_time, label, monospace, page_address, time_ago_label
+from verification.admin.base.display import format_time, label, monospace, page_address, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter
 from verification.core.errors import UserError
 from verification.models import ApiKey, Right
 from verification.services.projects.keys import revoke_key, rotate_key
@@ -80,7 +79,7 @@ class KeyAdmin(ScopedAdmin):
     viewers = Right.USE_KEYS
     empty_text = gettext_lazy("An app needs one of the kind API, a server one of the kind secret.")
     list_display = ("key", "kind_label", "project", "state", "created", "expires", "last_used")
-    list_filter = (ProjectFilter, KeyStateFilter, "kind")
+    list_filter = (KeyStateFilter, "kind")
     list_select_related = ("project", "created_by")
     ordering = ("-created_at",)
     actions = ("revoke_selected",)
@@ -96,7 +95,7 @@ class KeyAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Revoked"))
     def revoked(self, key: ApiKey) -> str:
-        return format_time(key.revoked_at)
+        return time_label(key.revoked_at)
 
     def get_intro(self, request: HttpRequest) -> str:
         return _(
@@ -126,11 +125,11 @@ class KeyAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, key: ApiKey) -> str:
-        return format_time(key.created_at)
+        return time_label(key.created_at)
 
     @admin.display(description=gettext_lazy("Expires"), ordering="expires_at")
     def expires(self, key: ApiKey) -> str:
-        return format_time(key.expires_at) if key.expires_at else _("Never")
+        return time_label(key.expires_at) if key.expires_at else _("Never")
 
     @admin.display(description=gettext_lazy("Last used"), ordering="last_used_at")
     def last_used(self, key: ApiKey) -> str:

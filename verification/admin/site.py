@@ -22,6 +22,7 @@ from unfold.sites import UnfoldAdminSite
 from verification.admin.auth import invitations, login, logins, second_factor
 from verification.admin.auth.reauthentication import confirmed, without_asking
 from verification.admin.auth.session import is_allowed
+from verification.admin.base.current_project import Switcher, follow_address
 from verification.admin.base.permissions import has_right
 from verification.models import Right
 
@@ -50,9 +51,9 @@ class PanelSite(UnfoldAdminSite):
         return super().has_permission(request) and is_allowed(request)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        """Tell every page whether its user may follow links to the traffic."""
+        """Tell every page whether its user may follow links to the traffic, and of which project it is."""
         sees_traffic = request.user.is_authenticated and has_right(request, Right.SEE_TRAFFIC)
-        return {**super().each_context(request), "sees_traffic": sees_traffic}
+        return {**super().each_context(request), "sees_traffic": sees_traffic, "switcher": Switcher(request)}
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
         guarded: Callable[..., Any] = super().admin_view(confirmed(view), cacheable)
@@ -70,6 +71,9 @@ class PanelSite(UnfoldAdminSite):
             path("second-factor/", self.admin_view(second_factor.own), name="second_factor"),
             path("second-factor/app/", self.admin_view(second_factor.own_app), name="second_factor_app"),
         ]
+
+    def index(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        return follow_address(request) or super().index(request, extra_context)
 
     def app_index(self, request: HttpRequest, app_label: str, extra_context: Any = None) -> HttpResponse:
         """Lead to the overview: every page's first breadcrumb points here, and Django would list bare tables."""

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
-from verification.admin.base.display import format_time, label, time_ago_label
+from verification.admin.base.display import label, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who
 from verification.admin.projects.people import MembershipInline
@@ -79,11 +79,11 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
 
     @admin.display(description=gettext_lazy("Last login"))
     def logged_in(self, user: User) -> str:
-        return format_time(user.last_login)
+        return time_label(user.last_login)
 
     @admin.display(description=gettext_lazy("Added"))
     def joined(self, user: User) -> str:
-        return format_time(user.date_joined)
+        return time_label(user.date_joined)
 
     @admin.display(description=gettext_lazy("Role"), ordering="is_superuser")
     def role(self, user: User) -> str:

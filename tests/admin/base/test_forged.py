@@ -188,7 +188,6 @@ def test_a_row_by_an_impossible_key_is_not_there(panel, key):
 
 
 @pytest.mark.parametrize("number", ["9" * 5_000, "9" * 30, "²"])
-def test_a_filter_by_what_is_no_id_finds_nothing(panel, number):
+def test_a_project_by_what_is_no_id_is_not_there(panel, number):
     page = panel.as_("root").get(reverse("admin:verification_channel_changelist"), {"project": number})
-    assert page.status_code == 200
-    assert page.context["cl"].result_count == 0
+    assert page.status_code == 404

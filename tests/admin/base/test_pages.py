@@ -294,8 +294,8 @@ def test_the_filters_themselves_work(panel):
         {"status": "failed"},
         {"status": "lost"},
         {"since": "day"},
-        {"project": panel.project.pk},
         {"channel__exact": "sms"},
+        {"project": panel.project.pk},
     ):
         response = client.get(url(Message, "changelist"), query)
         assert response.status_code == 200
@@ -308,7 +308,7 @@ def test_sessions_are_filtered_by_their_state(panel, state, number):
     assert response.context["cl"].result_count == number
 
 
-def test_the_project_filter_names_own_projects_only(panel):
+def test_the_choice_of_the_project_names_own_projects_only(panel):
     from verification.models import Membership
 
     owner = User.objects.get(username="owner")
@@ -318,7 +318,7 @@ def test_the_project_filter_names_own_projects_only(panel):
     assert "Theirs" not in page
 
 
-def test_a_foreign_project_in_the_filter_finds_nothing(panel):
+def test_a_foreign_project_in_the_address_finds_nothing(panel):
     response = panel.as_("stranger").get(url(Message, "changelist"), {"project": panel.project.pk})
     assert str(panel.rows[Message].pk) not in response.content.decode()
 

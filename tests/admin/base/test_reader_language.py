@@ -41,10 +41,10 @@ def test_nothing_is_told_in_the_form_that_the_language_asks_for():
         assert none_of(Channel._meta) == "No channels"
 
 
-@pytest.mark.parametrize(("language", "month"), [("en", "May"), ("ru", "мая"), ("es", "may"), ("uz", "may")])
+@pytest.mark.parametrize(("language", "month"), [("en", "3 May"), ("ru", "3 мая"), ("es", "3 may"), ("uz", "3-may")])
 def test_a_month_is_written_small_where_the_language_does_so(language, month):
     with translation.override(language):
-        assert written_date(datetime(2026, 5, 3, 14, 5, tzinfo=UTC), DAY_AND_TIME) == f"3 {month} 2026, 14:05"
+        assert written_date(datetime(2026, 5, 3, 14, 5, tzinfo=UTC), DAY_AND_TIME) == f"{month} 2026, 14:05"
 
 
 def test_a_russian_month_is_no_name_with_a_capital():

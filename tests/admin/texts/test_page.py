@@ -41,7 +41,7 @@ def test_all_languages_stand_side_by_side_with_whose_text_goes_out(panel):
 
 def test_a_stranger_sees_no_text_of_the_project(panel):
     response = panel.as_("stranger").get(LIST, {"project": panel.project.pk})
-    assert response.context["matrix"] is None and "Ours" not in response.content.decode()
+    assert response.status_code == 404 and "Ours" not in response.content.decode()
 
 
 def test_whoever_has_no_project_is_told_what_to_do(panel):

@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 
 from verification.admin.auth.second_factor import page
 from verification.admin.auth.session_store import stored_key
-from verification.admin.base.display import format_exact_time, time_ago_label
+from verification.admin.base.display import time_ago_label, time_label
+from verification.core.formats import EXACT
 from verification.services.users import logins
 
 
@@ -45,7 +46,7 @@ def _answer(request: HttpRequest, user: Any) -> HttpResponse:
             "number": login.number,
             "browser": login.browser,
             "network": login.network,
-            "since": format_exact_time(login.started_at),
+            "since": time_label(login.started_at, EXACT),
             "seen": time_ago_label(login.session.expire_date - timedelta(seconds=settings.SESSION_COOKIE_AGE)),
             "is_this": login.session_id == here,
         }

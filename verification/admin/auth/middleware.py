@@ -1,8 +1,8 @@
 """The middleware around every request to the panel.
 
-The panel speaks the language that the reader chose, else the first of their browser's that it has. The choice is a
-cookie, so that the pages before the login have it too. Only the panel's requests ask for it: the API and the hosted
-pages pass this by, and a thread is back at English when its request ends.
+The panel speaks the language that the reader chose, else the first of their browser's that it has, and writes times in
+their zone. Both are cookies, so that the pages before the login have them too. Only the panel's requests ask for them:
+the API and the hosted pages pass this by, and a thread is back at English and UTC when its request ends.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from http import HTTPStatus
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils import translation
+from django.utils import timezone, translation
 
 from verification.admin.auth import error_pages, session
 from verification.admin.base import database_router
+from verification.admin.base.time_zone import reader_zone
 from verification.core.networks import announced_length, client_ip
 from verification.services.records import audit
 
@@ -31,7 +32,7 @@ def _root() -> str:
 
 
 class PanelMiddleware:
-    """Renews the session, speaks the reader's language, names them to the audit log, and renders failures as pages."""
+    """Renews the session, speaks as the reader wants, names them to the audit log, and renders failures as pages."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -42,7 +43,7 @@ class PanelMiddleware:
         session.renew(request)
         database_router.record_form(request)
         language = translation.get_language_from_request(request)
-        with translation.override(language):
+        with translation.override(language), timezone.override(reader_zone(request)):
             with audit.acting(request.user.get_username() or "nobody", client_ip(request)):
                 response = self._answer(request)
             error_pages.render(request, response)

@@ -8,7 +8,7 @@ from django.contrib import admin
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.admin.base.display import format_channel, format_error, format_time
+from verification.admin.base.display import format_channel, format_error, time_label
 from verification.core.formats import grouped
 
 
@@ -21,7 +21,7 @@ class ChannelColumn:
 class CreatedColumn:
     @admin.display(description=gettext_lazy("Created"))
     def created_time(self, row: Any) -> str:
-        return format_time(row.created_at)
+        return time_label(row.created_at)
 
 
 class ErrorColumn:

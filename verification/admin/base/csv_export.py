@@ -13,7 +13,7 @@ import contextlib
 import csv
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from html import unescape
 from itertools import chain
 from typing import Any
@@ -23,7 +23,7 @@ from django.contrib.admin.views.main import PAGE_VAR, SEARCH_VAR
 from django.core.exceptions import ObjectDoesNotExist
 from django.db.models import Model
 from django.http import HttpRequest, StreamingHttpResponse
-from django.utils import translation
+from django.utils import timezone, translation
 from django.utils.html import strip_tags
 from django.utils.safestring import SafeString
 from django.utils.text import capfirst
@@ -99,7 +99,8 @@ def _lines(page: Any, changelist: CappedChangeList, pks: list[Any], columns: lis
         keys = pks[start : start + BATCH]
         by_key = {row.pk: row for row in changelist.queryset.filter(pk__in=keys)}
         changelist.prefetch(list(by_key.values()))
-        with translation.override(LANGUAGE):  # lines are read after the page's function has returned
+        # Lines are read after the page's function has returned. Programs read them, so they are the same for everybody.
+        with translation.override(LANGUAGE), timezone.override(UTC):
             lines = [[_cell(page, by_key[key], column) for column in columns] for key in keys if key in by_key]
         yield from lines  # without the rows that went meanwhile
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from urllib.parse import urlencode
 
 from django.db.models import Model
 from django.templatetags.static import static
@@ -14,7 +15,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.core.formats import DAY_AND_TIME, grouped, written_date
+from verification.core.formats import DAY_AND_TIME, EXACT, grouped, written_date, written_moment
 from verification.models import ChannelType, MessageStatus
 
 STATUS_VARIANTS = {
@@ -41,6 +42,9 @@ OUTCOMES = {  # of an attempt, as the adapters name them
 }
 
 
+NEXT = "next"  # in the address of a form: the page that saving leads to
+
+
 def label(text: object, variant: str = "neutral") -> SafeString:
     return format_html('<span class="ww-label ww-{}">{}</span>', variant, text)
 
@@ -50,9 +54,12 @@ def page_address(row: Model) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=(row.pk,))
 
 
-def page_link(text: object, row: Model) -> SafeString:
-    """Return a link to the row's own page."""
-    return format_html('<a class="ww-link" href="{}">{}</a>', page_address(row), text)
+def page_link(text: object, row: Model, *, back: Model | None = None) -> SafeString:
+    """Return a link to the row's own page, from which saving leads ``back`` to another row's, where one is given."""
+    address = page_address(row)
+    if back is not None:
+        address = f"{address}?{urlencode({NEXT: page_address(back)})}"
+    return format_html('<a class="ww-link" href="{}">{}</a>', address, text)
 
 
 def format_status(value: str) -> SafeString:
@@ -98,10 +105,26 @@ def format_error(text: str | None) -> str:
 
 
 def format_time(moment: datetime | None) -> str:
-    """Write a time to the minute, in UTC like every time of the panel."""
+    """Write a time to the minute in the reader's zone, for a sentence; elsewhere :func:`time_label` adds the UTC."""
+    return "–" if moment is None else written_moment(moment, DAY_AND_TIME)
+
+
+def format_exact_time(moment: datetime) -> str:
+    return written_moment(moment, EXACT)
+
+
+def time_label(moment: datetime | None, pattern: str = DAY_AND_TIME) -> str:
+    """Return a time in the reader's zone; the pointer that rests on it shows the time in UTC."""
     if moment is None:
         return "–"
-    return f"{written_date(timezone.localtime(moment), DAY_AND_TIME)} UTC"
+    here, utc = written_moment(moment, pattern), _in_utc(moment)
+    if here.endswith(" UTC"):
+        return here
+    return format_html('<time datetime="{}" title="{}">{}</time>', moment.isoformat(), utc, here)
+
+
+def _in_utc(moment: datetime) -> str:
+    return f"{written_date(moment.astimezone(UTC), EXACT)} UTC"
 
 
 def time_ago(moment: datetime) -> str:
@@ -119,11 +142,9 @@ def time_ago_label(moment: datetime | None) -> SafeString:
     """Return how long ago a time was; the pointer that rests on it shows the exact time."""
     if moment is None:
         return SafeString("–")
-    return format_html('<span class="ww-nowrap" title="{}">{}</span>', format_exact_time(moment), time_ago(moment))
-
-
-def format_exact_time(moment: datetime) -> str:
-    return f"{written_date(timezone.localtime(moment), 'j M Y, H:i:s')} UTC"
+    here, utc = format_exact_time(moment), _in_utc(moment)
+    exact = here if here == utc else f"{here} = {utc}"
+    return format_html('<span class="ww-nowrap" title="{}">{}</span>', exact, time_ago(moment))
 
 
 def format_duration(start: datetime | None, end: datetime | None) -> str:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop
 from verification.admin.base.permissions import own_project_ids
 from verification.core import crypto
 from verification.core.errors import ApiError
-from verification.core.formats import written_date
+from verification.core.formats import CLOCK, written_moment
 from verification.models import Membership, Project, Recipient, Right
 from verification.services.protection import limits
 from verification.services.records import audit
@@ -40,12 +40,12 @@ def count_look_up(request: HttpRequest, addresses: Sequence[str]) -> None:
     try:
         limits.count_look_up(int(request.user.pk or 0))
     except ApiError as refusal:
-        again = timezone.localtime(timezone.now() + timedelta(seconds=refusal.retry_after or 0))
+        again = timezone.now() + timedelta(seconds=refusal.retry_after or 0)
         raise TooManyLookUps(
             _(
                 "Who sees recipients masked may look up {number} in {minutes} minutes. You can look up the next one at"
-                " {time} UTC."
-            ).format(number=limits.LOOK_UPS, minutes=limits.LOOK_UP_MINUTES, time=written_date(again, "H:i:s"))
+                " {time}."
+            ).format(number=limits.LOOK_UPS, minutes=limits.LOOK_UP_MINUTES, time=written_moment(again, CLOCK))
         ) from None
     known = dict(
         Recipient.objects.filter(project__in=masked, address__in=addresses).values_list("project_id", "address")

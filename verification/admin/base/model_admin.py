@@ -25,6 +25,15 @@ from unfold.admin import ModelAdmin
 
 from verification.admin.auth import form_tokens
 from verification.admin.base import csv_export
+from verification.admin.base.current_project import (
+    ALL,
+    PARAMETER,
+    choose,
+    current_project_id,
+    follow_address,
+    lists_by_project,
+    return_address,
+)
 from verification.admin.base.display import page_address
 from verification.admin.base.navigation import menu_title
 from verification.admin.base.pagination import CappedChangeList, CappedPaginator
@@ -61,11 +70,26 @@ class ScopedAdmin(Scoped, ModelAdmin):
     warn_unsaved_form = True
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Leave out the project where the user has only one. Files have it, so that their columns stay the same."""
+        """Leave out the project where the list is of one. Files have it, so that their columns stay the same."""
         columns = super().get_list_display(request)
-        if csv_export.is_asked_for(request) or request.user.is_superuser or len(own_project_ids(request)) != 1:
+        is_one = current_project_id(request) is not None and lists_by_project(self)
+        is_only = not request.user.is_superuser and len(own_project_ids(request)) == 1
+        if csv_export.is_asked_for(request) or not (is_one or is_only):
             return columns
         return tuple(column for column in columns if column not in ("project", "owner"))
+
+    def of_chosen_project(self, rows: Any, request: HttpRequest) -> Any:
+        """Narrow the rows of a list to those of the project that the user chose in the menu."""
+        chosen = current_project_id(request)
+        return rows if chosen is None or not lists_by_project(self) else rows.filter(**{self.project_path: chosen})
+
+    def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Begin a new row with the chosen project, where the user may add to it."""
+        field = super().formfield_for_foreignkey(db_field, request, **kwargs)
+        chosen = current_project_id(request)
+        if field is not None and db_field.related_model is Project and field.queryset.filter(pk=chosen).exists():
+            field.initial = chosen
+        return field
 
     def get_intro(self, request: HttpRequest) -> StrOrPromise:
         """Return the note above the list, for a page whose note has links or depends on what there is."""
@@ -75,6 +99,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
         return CappedChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if lists_by_project(self) and (way := follow_address(request)):
+            return way
         try:
             if csv_export.PARAMETER in request.GET and request.method == "GET":
                 return self._file(request)
@@ -123,6 +149,17 @@ class ScopedAdmin(Scoped, ModelAdmin):
             response.context_data["is_sandbox"] = project is not None and project.is_sandbox
         return response
 
+    def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        return self._way_back(request) or super().response_post_save_add(request, obj)
+
+    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        return self._way_back(request) or super().response_post_save_change(request, obj)
+
+    def _way_back(self, request: HttpRequest) -> HttpResponse | None:
+        """Lead to the page from which the form was opened, where its address names one."""
+        address = return_address(request)
+        return HttpResponseRedirect(address) if address else None
+
     def response_action(self, request: HttpRequest, queryset: Any) -> Any:
         """Leave out the selected rows of projects in which the user may look and not act. Deleting judges each row."""
         if isinstance(self.actors, Right) and not request.user.is_superuser:
@@ -134,8 +171,10 @@ class ScopedAdmin(Scoped, ModelAdmin):
         row = self.get_object(request, unquote(object_id))
         if row is None:
             return HttpResponseRedirect(reverse("admin:index"))
-        about = f"{self.opts.label_lower}:{row.pk}"
-        return HttpResponseRedirect(reverse("admin:verification_auditentry_changelist", query={"about": about}))
+        query = {"about": f"{self.opts.label_lower}:{row.pk}"}
+        if self.project_of(row) is None:
+            query[PARAMETER] = ALL  # a list of the chosen project alone would have no line of it
+        return HttpResponseRedirect(reverse("admin:verification_auditentry_changelist", query=query))
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         result: tuple[Any, bool] = super().get_search_results(request, queryset, search_term[:TERM_MAX_LENGTH])
@@ -175,8 +214,18 @@ class ScopedAdmin(Scoped, ModelAdmin):
         return super().log_change(request, obj, message)
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
-        """Find no row by an id with a NUL: PostgreSQL's texts hold none, and asking for one is an error."""
-        return None if "\0" in object_id else super().get_object(request, object_id, from_field)
+        """Return the row. Where another project is chosen, the menu goes over to the row's, whose page is shown.
+
+        Find no row by an id with a NUL: PostgreSQL's texts hold none, and asking for one is an error.
+        """
+        row = None if "\0" in object_id else super().get_object(request, object_id, from_field)
+        if row is not None and request.method == "GET":
+            self.follow(request, row)
+        return row
+
+    def follow(self, request: HttpRequest, row: Any) -> None:
+        if current_project_id(request) is not None and (project := self.project_of(row)):
+            choose(request, project.pk)
 
     def find(self, request: HttpRequest, object_id: str) -> Any:
         """Return one of the user's rows, for a page of its own. Raises ``Http404``."""

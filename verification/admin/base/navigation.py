@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from verification.admin.base import current_project
 from verification.admin.base.permissions import has_right
 from verification.models import Right
 from verification.services.providers.accounts import is_known
@@ -60,7 +61,7 @@ def sidebar(request: HttpRequest) -> list[dict[str, Any]]:
         {"title": None, "items": _items(request, _NOW)},
         {"title": _("Traffic"), "separator": True, "items": _items(request, _TRAFFIC + _INBOX * is_known("inbox"))},
         {"title": _("Protection"), "separator": True, "items": _items(request, _PROTECTION)},
-        {"title": _("Set up"), "separator": True, "items": _items(request, _SET_UP)},
+        {"title": _("Set up"), "separator": True, "items": [*_settings(request), *_items(request, _SET_UP)]},
     ]
     if request.user.is_superuser:
         groups.append({"title": _("Operation"), "separator": True, "items": _items(request, _OPERATION)})
@@ -108,12 +109,26 @@ def find_script(request: HttpRequest) -> str:
     return static("verification/admin/find.js")
 
 
+def time_zone_script(request: HttpRequest) -> str:
+    return static("verification/admin/time_zone.js")
+
+
 def _items(request: HttpRequest, entries: tuple[tuple[StrOrPromise, str, str], ...]) -> list[dict[str, Any]]:
     return [
-        {"title": title, "icon": icon, "link": reverse(name), "active": _is_active(request, name)}
+        {"title": title, "icon": icon, "link": current_project.link(request, name), "active": _is_active(request, name)}
         for title, icon, name in entries
-        if _may_open(request, name)
+        if _may_open(request, name) and current_project.may_open(request, name)
     ]
+
+
+def _settings(request: HttpRequest) -> list[dict[str, Any]]:
+    """Return the way to the chosen project's own page."""
+    chosen = current_project.current_project_id(request)
+    if chosen is None:
+        return []
+    page = reverse("admin:verification_project_change", args=(chosen,))
+    is_open = request.path.startswith(page.removesuffix("change/"))
+    return [{"title": _("Project settings"), "icon": "settings", "link": page, "active": is_open}]
 
 
 def _may_open(request: HttpRequest, name: str) -> bool:
@@ -132,6 +147,9 @@ def _is_active(request: HttpRequest, name: str) -> bool:
     and would mark the messages, too.
     """
     link, own = reverse(name), tuple(map(reverse, _WITHIN_MESSAGES))
-    if link == reverse("admin:index"):
+    alone = ["admin:index"]
+    if current_project.current_project_id(request) is not None:
+        alone.append("admin:verification_project_changelist")  # the chosen project's page has an item of its own
+    if name in alone:
         return request.path == link
     return request.path.startswith(link) and (link in own or not request.path.startswith(own))

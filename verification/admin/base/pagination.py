@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from unfold.views import ChangeList
 
 from verification.admin.base import database_router
+from verification.admin.base.current_project import PARAMETER
 from verification.admin.base.display import format_exact_time
 from verification.admin.base.menu_counts import counted, none_of
 
@@ -68,9 +69,15 @@ class CappedChangeList(ChangeList):
         """Read what the columns of these rows need from other tables, in one statement for all."""
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
-        self.root_queryset = self.model_admin.get_queryset(request).using(database_router.database_for(request))
+        shown = self.model_admin.of_chosen_project(self.model_admin.get_queryset(request), request)
+        self.root_queryset = shown.using(database_router.database_for(request))
         rows: QuerySet[Any] = super().get_queryset(request, exclude_parameters)
         return rows
+
+    def get_filters_params(self, params: Any = None) -> dict[str, Any]:
+        """Leave out the project, which the address names and the switcher in the menu shows: it is no filter."""
+        named: dict[str, Any] = super().get_filters_params(params)
+        return {name: value for name, value in named.items() if name != PARAMETER}
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)

@@ -9,17 +9,14 @@ from __future__ import annotations
 from enum import Enum
 from typing import Any
 
-from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.options import BaseModelAdmin
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
 from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet, URLField
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy
 from unfold.admin import TabularInline
 
 from verification.admin.base.fields import ChosenField, LinesField
-from verification.core.ids import whole_number
 from verification.models import RIGHTS, Membership, Project, Right, Role, roles_with
 from verification.models.fields import ListField
 
@@ -193,36 +190,3 @@ class ScopedInline(Scoped, TabularInline):
         """Judge the project of ``obj``, the row that the page is of. That page has looked it up among the user's."""
         project_id = obj.pk if isinstance(obj, Project) else obj.project_id
         return project_id in own_project_ids(request, right)
-
-
-class ProjectFilter(SimpleListFilter):
-    """A filter by the user's own projects; not shown to a user of one project."""
-
-    title = gettext_lazy("project")
-    parameter_name = "project"
-    is_scope = True  # an index finds the newest rows of a project, so lists need not bound what this filter reads
-
-    def __init__(self, request: HttpRequest, params: Any, model: Any, model_admin: Any) -> None:
-        self.path: str = model_admin.project_path
-        self.right: Right = model_admin.viewers if isinstance(model_admin.viewers, Right) else Right.SEE
-        super().__init__(request, params, model, model_admin)
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[Any, str]]:
-        return list(own_projects(request.user, self.right).values_list("pk", "name"))
-
-    def has_output(self) -> bool:
-        return len(self.lookup_choices) > 1
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        value = self.value()
-        if not value:
-            return queryset
-        project_id = whole_number(value)
-        return queryset.none() if project_id is None else queryset.filter(**{self.path: project_id})
-
-
-def chosen_project_ids(request: HttpRequest) -> list[int]:
-    """Return the ids of the projects whose rows a list shows: the chosen one if it is the user's, else all."""
-    own = own_project_ids(request)
-    chosen = request.GET.get(ProjectFilter.parameter_name)
-    return [pk for pk in own if pk == whole_number(chosen)] if chosen else own

@@ -12,12 +12,21 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from verification.admin.base.charts import Chart, ChartMark, Number, Series, draw
 from verification.admin.base.display import format_exact_time, time_ago
-from verification.core.formats import DAY, DAY_OF_YEAR_AND_TIME, grouped, written_date
+from verification.core.formats import (
+    DAY,
+    DAY_AND_TIME,
+    DAY_OF_YEAR_AND_TIME,
+    grouped,
+    written_date,
+    written_moment,
+    zone_name,
+)
 from verification.models import ChannelType
 from verification.services.analytics import impact, report
 from verification.services.analytics.costs import SHOWN_PLACES
@@ -149,6 +158,7 @@ def over_time(summary: Summary) -> dict[str, Any]:
         "charts": charts_of(summary),
         "table": _table(summary),
         "events": [_event_row(event) for event in summary.events],
+        "zone": "UTC" if summary.span.is_by_day else zone_name(summary.span.until),
     }
 
 
@@ -206,7 +216,18 @@ def delivery_times(sums: FigureSums) -> str:
 
 
 def step_label(at: datetime, span: Range) -> str:
-    return written_date(at, DAY if span.is_by_day else DAY_OF_YEAR_AND_TIME)
+    """Write a day, which all figures count in UTC, or an hour in the reader's zone."""
+    return written_date(at, DAY) if span.is_by_day else written_date(timezone.localtime(at), DAY_OF_YEAR_AND_TIME)
+
+
+def range_start(at: datetime, span: Range) -> str:
+    """Write the beginning of a range: of whole days in UTC, as they are counted."""
+    return f"{written_date(at, DAY_AND_TIME)} UTC" if span.is_by_day else written_moment(at, DAY_AND_TIME)
+
+
+def range_end(span: Range) -> str:
+    """Write the last day of a range of days, or the hour at which a shorter one ends."""
+    return written_date(span.last_day, DAY) if span.is_by_day else written_moment(span.until, DAY_AND_TIME)
 
 
 def list_link(name: str, span: Range, **query: Any) -> str:

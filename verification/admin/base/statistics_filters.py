@@ -1,25 +1,31 @@
-"""The filters by which a row of the figures leads to the sessions and messages behind it.
-
-They show up in a list only where they are used: a choice of all countries or languages would fill the page.
-"""
+"""The filters of past traffic by time, provider, country and language, which the figures lead to as well."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
+from django.contrib.admin.views.main import PAGE_VAR
 from django.db.models import CharField, Func, OuterRef, QuerySet, Subquery
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
+from django.utils import timezone
+from django.utils.timezone import now
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from phonenumbers import SUPPORTED_REGIONS
 
-from verification.admin.base.permissions import own_projects
+from verification.admin.base.current_project import current_projects
 from verification.admin.base.statistics import BETWEEN, EMPTY
-from verification.core.formats import DAY_AND_TIME, written_date
+from verification.core.formats import zone_name
 from verification.core.ids import first_session_id, whole_number
 from verification.models import Message, NumberArea, Provider, Recipient
 
+FROM, TO = "from", "to"  # the names of the form's fields
+HOUR, MINUTE = "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M"
+A_YEAR = timedelta(days=365)
+PROVIDERS_SHOWN = 200
 EARLIEST_YEAR, LATEST_YEAR = 1970, 9_000  # of a range: ids tell the time from the first on, and dates end before 10000
 CLOCKS_APART = timedelta(hours=1)  # at most, between the clock of an id and that of its row
 
@@ -35,26 +41,59 @@ class UsedFilter(SimpleListFilter):
         return _("None") if value == EMPTY else value[:20]
 
 
-class BetweenFilter(UsedFilter):
-    """A filter by a range of time, whole hours (UTC), such as ``2026-11-01T00..2026-11-08T00``.
+class FormFilter(SimpleListFilter):
+    """A filter with a small form of its own, in place of a link for each choice."""
 
-    An index finds the rows of a range, so the other filters look through the newest of the range.
+    def has_output(self) -> bool:
+        return True
+
+    def kept(self, changelist: Any, *without: str) -> list[tuple[str, str]]:
+        """Return the other parameters of the list's address, which the form hands on."""
+        left_out = {str(self.parameter_name), PAGE_VAR, *without}
+        return [(name, value) for name, value in changelist.params.items() if name not in left_out]
+
+
+class SelectFilter(FormFilter):
+    template = "admin/verification/filters/select.html"
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        chosen = self.value() or ""
+        options = [(str(value), text, str(value) == chosen) for value, text in self.lookup_choices]
+        if chosen and not any(is_chosen for _value, _text, is_chosen in options):
+            options.append((chosen, chosen[:20], True))  # an address may ask for what is not offered
+        yield {
+            "name": self.parameter_name,
+            "options": options,
+            "kept": self.kept(changelist),
+        }
+
+
+class BetweenFilter(FormFilter):
+    """A filter by a range of time in UTC, such as ``2026-11-01T00..2026-11-08T12:30``.
+
+    An index finds the rows of a range, so the other filters look through the newest of the range. The form takes the
+    ends in the reader's zone; :func:`typed_range` makes the range of them.
     """
 
     title = gettext_lazy("range")
+    template = "admin/verification/filters/range.html"
     parameter_name = BETWEEN
     is_scope = is_range = True
     column = "created_at"
 
-    def label(self, value: str, request: HttpRequest) -> str:
-        ends = read_between(value)
-        return (
-            _("{end} to {end2} UTC").format(
-                end=written_date(ends[0], DAY_AND_TIME), end2=written_date(ends[1], DAY_AND_TIME)
-            )
-            if ends
-            else _("No range")
-        )
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return []
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        value = self.value() or ""
+        first, last = read_between(value) or (None, None)
+        yield {
+            "first": _for_input(first),
+            "last": _for_input(last),
+            "zone": zone_name(last or now()),
+            "wrong": _("This is no range of time.") if value and last is None else _is_backwards(first, last),
+            "kept": self.kept(changelist, FROM, TO),
+        }
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
@@ -87,14 +126,18 @@ class LastBetweenFilter(BetweenFilter):
     column = "last_at"
 
 
-class CountryFilter(UsedFilter):
+class CountryFilter(SelectFilter):
     """A filter by the country of a number's first digits, as the figures have it.
 
     Each recipient is looked up by its key; as a join PostgreSQL may read the whole table of recipients.
     """
 
     title = gettext_lazy("country")
+    template = "admin/verification/filters/country.html"  # whose script writes the names and sorts by them
     parameter_name = "country"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(EMPTY, _("None")), *((code, code) for code in sorted(SUPPORTED_REGIONS))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
@@ -117,15 +160,24 @@ class LanguageFilter(UsedFilter):
         return queryset.filter(language=self.value()) if self.value() else queryset
 
 
-class ProviderFilter(UsedFilter):
+class ProviderFilter(SelectFilter):
     """A filter by the provider that took the message, or a message of the session."""
 
     title = gettext_lazy("provider")
     parameter_name = "provider"
 
-    def label(self, value: str, request: HttpRequest) -> str:
-        provider = Provider.objects.of(own_projects(request.user)).filter(pk=whole_number(value) or 0).first()
-        return str(provider) if provider else super().label(value, request)
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        providers = (
+            Provider.objects.of(current_projects(request))
+            .select_related("project")
+            .order_by("name", "pk")[:PROVIDERS_SHOWN]
+        )
+        several = len({each.project_id for each in providers}) > 1
+        named = [
+            (str(each.pk), f"{each.name} ({each.project or _('System')})" if several else each.name)
+            for each in providers
+        ]
+        return [(EMPTY, _("None")), *named]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         value = self.value()
@@ -156,7 +208,41 @@ def read_between(text: str) -> tuple[datetime, datetime] | None:
     if len(parts) != 2:
         return None
     try:
-        first, last = (datetime.strptime(part, "%Y-%m-%dT%H").replace(tzinfo=UTC) for part in parts)
+        first, last = (datetime.strptime(part, MINUTE if ":" in part else HOUR).replace(tzinfo=UTC) for part in parts)
     except ValueError:
         return None
     return (first, last) if EARLIEST_YEAR <= first.year <= last.year <= LATEST_YEAR else None
+
+
+def typed_range(request: HttpRequest) -> HttpResponseRedirect | None:
+    """Return the way to the list with the range that was typed into the filter's form, in the reader's zone.
+
+    Without a beginning it begins with the rows of a year ago, without an end it ends now.
+    """
+    if FROM not in request.GET and TO not in request.GET:
+        return None
+    query = request.GET.copy()
+    typed = [query.pop(name, [""])[-1] for name in (FROM, TO)]
+    query.pop(BETWEEN, None)
+    if any(typed):
+        try:
+            first = _read_input(typed[0]) if typed[0] else now() - A_YEAR
+            last = _read_input(typed[1]) if typed[1] else now() + timedelta(minutes=1)
+        except ValueError:
+            query[BETWEEN] = "..".join(typed)[:50]
+        else:
+            query[BETWEEN] = f"{first.astimezone(UTC):{MINUTE}}..{last.astimezone(UTC):{MINUTE}}"
+    return HttpResponseRedirect(f"{request.path}?{query.urlencode()}" if query else request.path)
+
+
+def _read_input(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else timezone.make_aware(moment)
+
+
+def _for_input(moment: datetime | None) -> str:
+    return f"{timezone.localtime(moment):{MINUTE}}" if moment else ""
+
+
+def _is_backwards(first: datetime | None, last: datetime | None) -> str:
+    return _("The range ends before it begins.") if first and last and last < first else ""

@@ -53,6 +53,11 @@ def languages() -> list[tuple[str, str]]:
     return list(settings.LANGUAGES)
 
 
+@register.simple_tag
+def time_zone_cookie() -> str:
+    return str(settings.TIME_ZONE_COOKIE_NAME)
+
+
 @register.filter
 def in_tabs(form: AdminForm) -> list[Tab]:
     """Return the tabs of a form, in the order of its fieldsets."""

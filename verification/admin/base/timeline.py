@@ -14,9 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.admin.base.display import format_exact_time, page_address
+from verification.admin.base.display import format_exact_time, page_address, time_label
 from verification.admin.base.navigation import menu_title
 from verification.core.addresses import mask
+from verification.core.formats import EXACT, zone_name
 from verification.models import Message, Session
 from verification.services.analytics.timeline import read
 from verification.services.analytics.timeline.words import Advice, Tone, lasted
@@ -54,7 +55,8 @@ def timeline_context(request: HttpRequest, row: Session | Message) -> dict[str, 
         "to": mask(rows.recipient.address),
         "recipient": page_address(rows.recipient),
         "project": rows.project,
-        "began": format_exact_time(rows.began_at),
+        "zone": zone_name(rows.began_at),
+        "began": time_label(rows.began_at, EXACT),
         "is_manual": rows.session is None,
         # A message's page shows the story of its session, which has a page of its own.
         "session": rows.session and page_address(rows.session) if isinstance(row, Message) else "",

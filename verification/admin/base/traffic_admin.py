@@ -10,7 +10,7 @@ from typing import Any
 
 from django.contrib import admin, messages
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,6 +20,7 @@ from verification.admin.base.lookups import TooManyLookUps, count_look_up
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.pagination import NewestList
 from verification.admin.base.permissions import own_project_ids
+from verification.admin.base.statistics_filters import typed_range
 from verification.core.addresses import AddressInvalid, mask, parse_test_address
 from verification.models import Recipient, Right
 
@@ -64,6 +65,9 @@ class TrafficAdmin(ScopedAdmin):
     actions = None
     sortable_by = ()  # the one order is the page's own, which an index holds
     show_close_button = True
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return typed_range(request) or super().changelist_view(request, extra_context)
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         term = search_term.strip()

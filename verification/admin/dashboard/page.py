@@ -14,9 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from verification.admin.base.current_project import current_project_ids, current_projects
 from verification.admin.base.database_router import database_for, reading
 from verification.admin.base.display import channel_icon, format_country, time_ago
-from verification.admin.base.permissions import has_right, own_project_ids, own_projects
+from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.statistics import Tile, funnel, largest_loss, over_time, tiles
 from verification.admin.dashboard.headline import headline
 from verification.admin.dashboard.problems import budgets_of, problems_of, warnings_of
@@ -94,12 +95,12 @@ class FailureGroup:
 
 def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     """Fill the context of the index page; unfold calls it."""
-    projects = own_projects(request.user)
+    projects = current_projects(request)
     # The figures' statements hold the ids: who may see which project is asked of the primary alone.
-    counted = Project.objects.filter(pk__in=own_project_ids(request))
+    counted = Project.objects.filter(pk__in=current_project_ids(request))
     steps = _steps(request, projects)
     budgets = budgets_of(projects)
-    may_set_up = has_right(request, Right.CHANGE) or not own_project_ids(request)
+    may_set_up = current_project_ids(request, Right.CHANGE) or request.user.is_superuser or not own_project_ids(request)
     context |= {
         "title": _("Overview"),
         "state": headline(
@@ -111,9 +112,9 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "budgets": budgets[:BUDGETS_SHOWN],
         "steps": steps if may_set_up and not all(step.is_done for step in steps) else [],
         "figures": _in_time(
-            lambda: _count(counted, own_project_ids(request, Right.SEE_TRAFFIC)), alias=database_for(request)
+            lambda: _count(counted, current_project_ids(request, Right.SEE_TRAFFIC)), alias=database_for(request)
         ),
-        "unread_alerts": unread_count(own_project_ids(request, Right.SEE_TRAFFIC)),
+        "unread_alerts": unread_count(current_project_ids(request, Right.SEE_TRAFFIC)),
     }
     return context
 
@@ -232,7 +233,7 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
 def _first_chart(summary: Summary) -> dict[str, Any]:
     """Return the chart of the day's sessions and the table behind it."""
     context = over_time(summary)
-    return {"charts": context["charts"][:1], "table": context["table"]}
+    return {"charts": context["charts"][:1], "table": context["table"], "zone": context["zone"]}
 
 
 def _failures(lost: QuerySet[Message]) -> list[FailureGroup]:

@@ -11,7 +11,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from verification.admin.base.display import time_ago
-from verification.core.formats import DAY_AND_TIME, grouped, written_date
+from verification.core.formats import DAY_AND_TIME, grouped, written_moment
 from verification.core.networks import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
 from verification.services.analytics import collapses, cost_budgets
@@ -158,12 +158,12 @@ def _collapsed(projects: Any) -> list[OpenProblem]:
     """Return the providers that hardly deliver to a country, with what it cost and who does better there."""
     return [
         OpenProblem(
-            _("{name} fails in {country}: {since} of 100 messages arrive, {before} did before {at} UTC.").format(
+            _("{name} fails in {country}: {since} of 100 messages arrive, {before} did before {at}.").format(
                 name=_name(collapse.provider),
                 country=collapse.country,
                 since=collapse.since,
                 before=collapse.before,
-                at=written_date(collapse.at, DAY_AND_TIME),
+                at=written_moment(collapse.at, DAY_AND_TIME),
             ),
             " ".join(filter(None, (_cost(collapse), _better(collapse)))),
             reverse(

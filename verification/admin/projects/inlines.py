@@ -6,13 +6,15 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.forms.models import BaseInlineFormSet
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from verification.admin.base.columns import ChannelColumn
-from verification.admin.base.display import format_channel, format_time, monospace, page_link, yes_or_no
+from verification.admin.base.display import format_channel, monospace, page_link, time_label, yes_or_no
 from verification.admin.base.permissions import ScopedInline
 from verification.core.formats import grouped
 from verification.models import ApiKey, Channel, ChannelType, FallbackStep, Provider, Right
@@ -24,6 +26,9 @@ class ChannelInline(ScopedInline):
     model = Channel
     fields = readonly_fields = ("display_name", "type_label", "active", "position", "budget")
     tab = True
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
 
     @admin.display(description=gettext_lazy("Active"))
     def active(self, channel: Channel) -> str:
@@ -40,7 +45,7 @@ class ChannelInline(ScopedInline):
 
     @admin.display(description=gettext_lazy("Name"))
     def display_name(self, channel: Channel) -> str:
-        return page_link(channel.display_name, channel)
+        return page_link(channel.display_name, channel, back=channel.project)
 
 
 class ProviderInline(ChannelColumn, ScopedInline):
@@ -49,13 +54,16 @@ class ProviderInline(ChannelColumn, ScopedInline):
     verbose_name_plural = gettext_lazy("own providers")
     tab = True
 
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
+
     @admin.display(description=gettext_lazy("Enabled"))
     def enabled(self, provider: Provider) -> str:
         return yes_or_no(provider.is_enabled)
 
     @admin.display(description=gettext_lazy("Name"))
     def link(self, provider: Provider) -> str:
-        return page_link(provider.name, provider)
+        return page_link(provider.name, provider, back=provider.project)
 
 
 class KeyInline(ScopedInline):
@@ -66,19 +74,19 @@ class KeyInline(ScopedInline):
 
     @admin.display(description=gettext_lazy("Created"))
     def created(self, key: ApiKey) -> str:
-        return format_time(key.created_at)
+        return time_label(key.created_at)
 
     @admin.display(description=gettext_lazy("Expires"))
     def expires(self, key: ApiKey) -> str:
-        return format_time(key.expires_at)
+        return time_label(key.expires_at)
 
     @admin.display(description=gettext_lazy("Last used"))
     def last_used(self, key: ApiKey) -> str:
-        return format_time(key.last_used_at)
+        return time_label(key.last_used_at)
 
     @admin.display(description=gettext_lazy("Revoked"))
     def revoked(self, key: ApiKey) -> str:
-        return format_time(key.revoked_at)
+        return time_label(key.revoked_at)
 
     @admin.display(description=gettext_lazy("Key"))
     def prefix_link(self, key: ApiKey) -> str:

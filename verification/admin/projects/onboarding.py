@@ -8,6 +8,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from verification.admin.base.current_project import form_link
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.services.analytics import onboarding
 from verification.services.texts.own import VENDOR_WORDED
@@ -46,7 +47,7 @@ def steps_of(project: Project) -> list[ChecklistStep]:
         ChecklistStep(
             _("Connect a provider"),
             _("The account at a vendor that codes go out over."),
-            reverse("admin:verification_provider_add", query={"project": project.pk}),
+            form_link("provider_add", project),
             _("Add a provider"),
             facts.has_provider,
         ),

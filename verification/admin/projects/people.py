@@ -15,10 +15,11 @@ from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget, UnfoldBooleanWidget
 
-from verification.admin.base.display import format_exact_time, page_address, time_ago_label
+from verification.admin.base.display import page_address, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ScopedInline, Who, own_project_ids
 from verification.core.errors import UserError
+from verification.core.formats import EXACT
 from verification.core.ids import whole_number
 from verification.models import Invitation, Membership, Project, Right, Role
 from verification.services.users import invitations, people, second_factor
@@ -82,7 +83,7 @@ def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
         own=own,
         successors=_successors(members, own),
         open_invitations=[
-            (each, Role(each.role).label, each.invited_by.get_username(), format_exact_time(each.expires_at))
+            (each, Role(each.role).label, each.invited_by.get_username(), time_label(each.expires_at, EXACT))
             for each in invitations.open_of(project).select_related("invited_by")
         ],
     )

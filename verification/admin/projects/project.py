@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from verification.admin.base.display import format_time, label
+from verification.admin.base.current_project import choose, form_link
+from verification.admin.base.display import label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
 from verification.admin.base.template_tags import HEADING
@@ -225,6 +225,7 @@ class ProjectAdmin(ScopedAdmin):
 
     def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
         """Show its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
+        choose(request, obj.pk)
         new = equip(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
         self.log_change(request, obj, gettext_noop("Issued the first API key, secret key and webhook secret"))
         text = format_html(
@@ -234,7 +235,7 @@ class ProjectAdmin(ScopedAdmin):
                 " page."
             ),
             obj,
-            reverse("admin:verification_provider_add", query={"project": obj.pk}),
+            form_link("provider_add", obj),
             grouped(DEFAULT_DAILY_BUDGET),
         )
         self.message_user(request, text, messages.SUCCESS)
@@ -269,7 +270,11 @@ class ProjectAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Created"), ordering="created_at")
     def created(self, project: Project) -> str:
-        return format_time(project.created_at)
+        return time_label(project.created_at)
+
+    def follow(self, request: HttpRequest, row: Project) -> None:
+        """Choose the project whose page is opened, also where all were looked at."""
+        choose(request, row.pk)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).filter(deleted_at=None).prefetch_related("channels")

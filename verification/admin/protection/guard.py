@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
 from verification.admin.base import display
-from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import TrafficAdmin
 from verification.core.formats import grouped
 from verification.models import GuardBlock, GuardRule, Right
@@ -42,7 +41,7 @@ class GuardBlockAdmin(TrafficAdmin):
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("Nothing suspicious was found.")
     list_display = ("rule_label", "subject_label", "state", "refused_count", "project", "began")
-    list_filter = (ProjectFilter, FindingStateFilter, "rule")
+    list_filter = (FindingStateFilter, "rule")
     list_select_related = ("project",)
     intro = gettext_lazy(
         "Findings of the traffic guard and of the rules on guessing. While a finding holds, its traffic is refused or"
@@ -72,15 +71,15 @@ class GuardBlockAdmin(TrafficAdmin):
 
     @admin.display(description=gettext_lazy("Since"))
     def since_time(self, finding: GuardBlock) -> str:
-        return display.format_time(finding.since)
+        return display.time_label(finding.since)
 
     @admin.display(description=gettext_lazy("Until"))
     def until_time(self, finding: GuardBlock) -> str:
-        return display.format_time(finding.until)
+        return display.time_label(finding.until)
 
     @admin.display(description=gettext_lazy("Lifted"))
     def lifted_time(self, finding: GuardBlock) -> str:
-        return display.format_time(finding.lifted_at)
+        return display.time_label(finding.lifted_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(subject__startswith=term.rstrip("…"))

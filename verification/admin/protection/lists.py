@@ -16,7 +16,6 @@ from django.utils.translation import gettext_lazy
 from verification.admin.base.display import format_country, format_time, label, monospace, time_ago_label
 from verification.admin.base.lookups import TooManyLookUps, count_look_up
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter
 from verification.core.addresses import AddressInvalid, mask, parse_test_address
 from verification.core.errors import UserError
 from verification.models import ListEntry, ListKind, ListSubject, Right
@@ -39,7 +38,7 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
                 "A phone number or e-mail address, +4915, example.com (and all below it), DE, or 203.0.113.0/24."
             ),
             "note": gettext_lazy("Why, for those who come after you."),
-            "expires_at": gettext_lazy("In UTC. Empty means never."),
+            "expires_at": gettext_lazy("In your time zone. Empty means never."),
         }
 
     def clean(self) -> dict[str, Any]:
@@ -75,7 +74,7 @@ class ListEntryAdmin(ScopedAdmin):
     fields = ("project", "kind", "subject", "value", "note", "expires_at")
     list_display = ("kind_label", "matches", "value_label", "note", "project_name", "state", "added")
     list_display_links = ("value_label",)
-    list_filter = (ProjectFilter, "kind", "subject", ListEntryStateFilter)
+    list_filter = ("kind", "subject", ListEntryStateFilter)
     list_select_related = ("project",)
     search_fields = ("value",)
     search_help_text = gettext_lazy("Whole number, domain, …")

@@ -13,7 +13,6 @@ from unfold.decorators import action
 
 from verification.admin.base import display
 from verification.admin.base.columns import ChannelColumn
-from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.core.addresses import mask
 from verification.models import ChannelType, Right, Suppression
@@ -39,7 +38,7 @@ class SuppressionAdmin(ChannelColumn, TrafficAdmin):
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("Nobody has bounced, complained or opted out.")
     list_display = ("masked", "channel_label", "reason_excerpt", "state", "project", "created")
-    list_filter = (ProjectFilter, SuppressionStateFilter, "channel", CreatedFilter)
+    list_filter = (SuppressionStateFilter, "channel", CreatedFilter)
     list_select_related = ("project", "recipient")
     intro = gettext_lazy(
         "Providers reported a hard bounce, a complaint or an opt-out. Nothing more goes to these recipients over that"
@@ -58,11 +57,11 @@ class SuppressionAdmin(ChannelColumn, TrafficAdmin):
 
     @admin.display(description=gettext_lazy("Since"))
     def created_time(self, row: Suppression) -> str:
-        return display.format_time(row.created_at)
+        return display.time_label(row.created_at)
 
     @admin.display(description=gettext_lazy("Lifted"))
     def lifted_time(self, row: Suppression) -> str:
-        return display.format_time(row.lifted_at)
+        return display.time_label(row.lifted_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(recipient_id__in=self.recipients(request, term))

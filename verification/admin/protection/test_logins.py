@@ -14,9 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
-from verification.admin.base.display import format_time, label, monospace
+from verification.admin.base.display import label, monospace, time_label
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter
 from verification.core.addresses import AddressInvalid, parse_test_address
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
@@ -38,7 +37,7 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
         labels = {"to": gettext_lazy("Recipient"), "expires_at": gettext_lazy("Expires")}
         help_texts = {
             "to": gettext_lazy("A phone number such as +4915112345678 (it need not exist) or an e-mail address."),
-            "expires_at": gettext_lazy("In UTC. Empty means never."),
+            "expires_at": gettext_lazy("In your time zone. Empty means never."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -69,7 +68,6 @@ class TestLoginAdmin(ScopedAdmin):
     form = TestLoginForm
     fields = ("project", "to", "code", "expires_at")
     list_display = ("recipient", "project", "hidden_code", "expires", "state")
-    list_filter = (ProjectFilter,)
     list_select_related = ("project",)
     intro = gettext_lazy(
         "A recipient with a fixed code, to whom nothing is ever sent: for app reviewers and automated tests. Anybody"
@@ -93,7 +91,7 @@ class TestLoginAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Expires"), ordering="expires_at")
     def expires(self, login: TestLogin) -> str:
-        return format_time(login.expires_at) if login.expires_at else _("Never")
+        return time_label(login.expires_at) if login.expires_at else _("Never")
 
     @admin.display(description=gettext_lazy("State"))
     def state(self, login: TestLogin) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
-from django.utils import formats, timezone
+from django.utils import timezone
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
@@ -16,6 +16,7 @@ from unfold.decorators import action
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.display import label, page_address
 from verification.admin.base.model_admin import ScopedAdmin
+from verification.core.formats import CLOCK, written_moment
 from verification.models import Provider
 from verification.services.providers.accounts import reset_breaker
 
@@ -64,4 +65,4 @@ def _use_again(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> N
 
 def _clock(moment: datetime) -> str:
     """A time aside lasts minutes, so the date says nothing."""
-    return f"{formats.date_format(timezone.localtime(moment), 'H:i:s')} UTC"
+    return written_moment(moment, CLOCK)

@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from django.contrib import admin, messages
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -18,9 +19,10 @@ from unfold.decorators import action
 from providers import registry
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.columns import ChannelColumn
+from verification.admin.base.current_project import current_project_id, return_address
 from verification.admin.base.display import channel_icon, label, page_address
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter, own_projects
+from verification.admin.base.permissions import own_projects
 from verification.admin.providers import breaker, connecting, prices
 from verification.admin.providers.form import (
     FORGET,
@@ -58,7 +60,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
     adders = changers = deleters = actors = Right.CHANGE
     form = ProviderForm
     list_display = ("name", "type_label", "channel_label", "owner", "state", "priority", "how_it_does")
-    list_filter = (ProjectFilter, "channel", "is_enabled")
+    list_filter = ("channel", "is_enabled")
     list_select_related = ("project", "breaker")
     intro = gettext_lazy(
         "The accounts over which codes go out. A channel asks its providers in the order of their priority, the"
@@ -83,6 +85,11 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
     def how_it_does(self, row: Provider) -> str:
         address = reverse("admin:verification_provider_scorecard", args=(row.pk,))
         return format_html('<a class="ww-link" href="{}">{}</a>', address, _("Scorecard"))
+
+    def of_chosen_project(self, rows: Any, request: HttpRequest) -> Any:
+        """Keep the system's, which serve the chosen project too; only superusers see them."""
+        chosen = current_project_id(request)
+        return rows if chosen is None else rows.filter(Q(project=chosen) | Q(project=None))
 
     def why_kept(self, row: Provider) -> str:
         return editing.why_not_deletable(row)
@@ -137,7 +144,8 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
             request,
             _("Add a provider"),
             projects=own_projects(request.user, Right.CHANGE),
-            chosen=request.GET.get("project", ""),
+            chosen=request.GET.get("project") or str(current_project_id(request) or ""),
+            back=return_address(request),
             kinds=kinds,
         )
         return TemplateResponse(request, "admin/verification/provider/choose.html", context)

@@ -13,13 +13,13 @@ from unfold.decorators import action
 
 from verification.admin.base.database_router import database_for, reading
 from verification.admin.base.date_ranges import RangeChoice, range_of
-from verification.admin.base.display import OUTCOMES, format_error, format_exact_time, page_address
+from verification.admin.base.display import OUTCOMES, format_error, page_address, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.statistics import list_link, money_cell, over_time, percent, seconds
 from verification.admin.providers.balance import balance_context
 from verification.admin.providers.breaker import state_label
-from verification.core.formats import DAY, DAY_AND_TIME, grouped, written_date
+from verification.core.formats import DAY, DAY_AND_TIME, EXACT, grouped, written_date, written_moment
 from verification.models import Provider
 from verification.services.analytics import costs, impact, scorecards, trends
 from verification.services.analytics.costs import Cost
@@ -128,7 +128,7 @@ def _worsened(point: ChangePoint, span: Range, projects: list[int]) -> dict[str,
     return {
         "loss": loss.sentence if loss and loss.missed else "",
         "country": point.country,
-        "at": written_date(point.at, DAY if span.is_by_day else DAY_AND_TIME) + ("" if span.is_by_day else " UTC"),
+        "at": written_date(point.at, DAY) if span.is_by_day else written_moment(point.at, DAY_AND_TIME),
         "before": point.before,
         "since": point.since,
         "asked": point.asked,
@@ -140,7 +140,7 @@ def _openings(projects: list[int], openings: list[Opening]) -> list[dict[str, An
     lost = {opening.at: impact.loss(projects, opening.at, opening.until) for opening in long}
     return [
         {
-            "at": format_exact_time(opening.at),
+            "at": time_label(opening.at, EXACT),
             "lasted": _lasted(opening.minutes)
             if opening.until
             else _("{lasted} so far").format(lasted=_lasted(opening.minutes)),

@@ -16,8 +16,9 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.admin.base.columns import ChannelColumn
+from verification.admin.base.current_project import current_projects, follow_address
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ProjectFilter, chosen_project_ids, own_project_ids, own_projects
+from verification.admin.base.permissions import own_project_ids, own_projects
 from verification.admin.texts.editor import EditorWidget, about_of, preview_view, recording_view
 from verification.admin.texts.matrix import matrix_of
 from verification.admin.traffic.send_test import send_text_view
@@ -124,7 +125,7 @@ class TextAdmin(ChannelColumn, ScopedAdmin):
     change_form_outer_before_template = "admin/verification/form_intro.html"
     change_list_template = "admin/verification/messagetemplate/texts.html"
     list_display = ("language_code", "channel_label", "project")
-    list_filter = (ProjectFilter, "channel")
+    list_filter = ("channel",)
     list_select_related = ("project",)
     ordering = ("project__name", "channel", "language")
 
@@ -141,7 +142,9 @@ class TextAdmin(ChannelColumn, ScopedAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show all texts of one project, by default of the first by name, in place of a list of rows."""
-        chosen = own_projects(request.user).filter(pk__in=chosen_project_ids(request)).order_by("name").first()
+        if way := follow_address(request):
+            return way
+        chosen = current_projects(request).order_by("name").first()
         matrix = matrix_of(chosen, self.trials_of(chosen)) if chosen else None
         projects = own_projects(request.user).order_by("name")
         may_change = bool(chosen and chosen.pk in own_project_ids(request, Right.CHANGE))

@@ -12,7 +12,6 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from verification.admin.base import display
-from verification.admin.base.permissions import ProjectFilter
 from verification.admin.base.statistics_filters import LastBetweenFilter
 from verification.admin.base.traffic_admin import SPANS, CreatedFilter, TrafficAdmin
 from verification.core.formats import grouped
@@ -65,7 +64,7 @@ class DecisionAdmin(TrafficAdmin):
     empty_text = _("Nothing was refused so far.")
     has_history = False
     list_display = ("rule_title", "subject_label", "times", "figures_excerpt", "project", "last")
-    list_filter = (ProjectFilter, LastBetweenFilter, RuleFilter, LastFilter)
+    list_filter = (LastBetweenFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)
     intro = _(
         "Callers are never told which rule refused them; this is where you see it. One line for each rule, subject"
@@ -82,11 +81,11 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description=_("First in this hour"))
     def first_time(self, decision: Decision) -> str:
-        return display.format_time(decision.first_at)
+        return display.time_label(decision.first_at)
 
     @admin.display(description=_("Last in this hour"))
     def last_time(self, decision: Decision) -> str:
-        return display.format_time(decision.last_at)
+        return display.time_label(decision.last_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}

@@ -15,8 +15,9 @@ from redis.exceptions import RedisError
 
 from providers.adapters.inbox import InboxMessage, read
 from verification.admin.auth.session import BY_ITSELF
+from verification.admin.base.current_project import current_project_id, current_projects, follow_address
 from verification.admin.base.display import channel_icon, time_ago
-from verification.admin.base.permissions import has_right, own_projects
+from verification.admin.base.permissions import has_right
 from verification.models import ChannelType, Message, Provider, Right
 from verification.services.providers.accounts import is_known
 from verification.services.providers.store import ProviderStore
@@ -37,6 +38,8 @@ class InboxRow:
 
 
 def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    if way := follow_address(request):
+        return way
     if not has_right(request, Right.USE_KEYS):
         raise PermissionDenied
     providers = _providers(request)
@@ -67,21 +70,20 @@ def _providers(request: HttpRequest) -> list[Provider]:
     """
     if not is_known(INBOX):
         return []
-    return list(Provider.objects.of(own_projects(request.user, Right.USE_KEYS)).filter(type=INBOX))
+    return list(Provider.objects.of(current_projects(request, Right.USE_KEYS)).filter(type=INBOX))
 
 
 def _messages(request: HttpRequest, providers: list[Provider]) -> list[InboxMessage]:
     """Return the stored messages, the newest first.
 
-    A message in a system inbox is shown only if its row belongs to one of the user's projects.
+    A message in a system inbox is shown only if its row belongs to one of the projects that the page is about.
     """
     stored: list[InboxMessage] = []
     for provider in providers:
         inbox = read(ProviderStore(provider.pk))
-        if provider.is_system and not request.user.is_superuser:
-            theirs = Message.objects.filter(
-                pk__in=[each.id for each in inbox], project__in=own_projects(request.user, Right.USE_KEYS)
-            )
+        if provider.is_system and (current_project_id(request) or not request.user.is_superuser):
+            projects = current_projects(request, Right.USE_KEYS)
+            theirs = Message.objects.filter(pk__in=[each.id for each in inbox], project__in=projects)
             mine = set(theirs.values_list("pk", flat=True))
             inbox = [each for each in inbox if each.id in mine]
         stored += inbox

@@ -19,8 +19,9 @@ from django.utils.translation import gettext_lazy, ngettext
 from verification.admin.auth.session import BY_ITSELF
 from verification.admin.base import display
 from verification.admin.base.columns import ChannelColumn, ErrorColumn, LatencyColumn
+from verification.admin.base.current_project import current_project_ids
 from verification.admin.base.pagination import MAX_COUNT
-from verification.admin.base.permissions import ProjectFilter, ScopedInline, chosen_project_ids, sees_addresses
+from verification.admin.base.permissions import ScopedInline, sees_addresses
 from verification.admin.base.statistics import BETWEEN
 from verification.admin.base.statistics_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
 from verification.admin.base.timeline import timeline_context
@@ -74,7 +75,7 @@ class StatusFilter(admin.SimpleListFilter):
             return waiting_messages(queryset)
         statuses: tuple[str, ...] = statistics.LOST if value == "lost" else (value or "",)
         if self.is_cut and not request.GET.get(SEARCH_VAR):
-            return statistics.newest_lost(queryset, chosen_project_ids(request), statuses, MAX_COUNT + 1)
+            return statistics.newest_lost(queryset, current_project_ids(request), statuses, MAX_COUNT + 1)
         return queryset.filter(status__in=statuses) if self.is_of_lost or value in MessageStatus.values else queryset
 
 
@@ -123,7 +124,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
 
     @admin.display(description=gettext_lazy("At"))
     def created_time(self, attempt: DeliveryAttempt) -> str:
-        return display.format_time(attempt.created_at)
+        return display.time_label(attempt.created_at)
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return without_ids(self.fields, request, obj)
@@ -160,12 +161,11 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
         "created",
     )
     list_filter = (
-        ProjectFilter,
         BetweenFilter,
-        StatusFilter,
-        "channel",
         ProviderFilter,
         CountryFilter,
+        StatusFilter,
+        "channel",
         LanguageFilter,
         CreatedFilter,
         TestLoginFilter,
@@ -230,7 +230,7 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Created"))
     def created_time(self, message: Message) -> str:
-        return display.format_time(message.created_at)
+        return display.time_label(message.created_at)
 
     @admin.display(description=gettext_lazy("Error"))
     def full_error(self, message: Message) -> str:
@@ -238,15 +238,15 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Sent"))
     def sent_time(self, message: Message) -> str:
-        return display.format_time(message.sent_at)
+        return display.time_label(message.sent_at)
 
     @admin.display(description=gettext_lazy("Final"))
     def finished_time(self, message: Message) -> str:
-        return display.format_time(message.finished_at)
+        return display.time_label(message.finished_at)
 
     @admin.display(description=gettext_lazy("Expires"))
     def expires_time(self, message: Message) -> str:
-        return display.format_time(message.expires_at)
+        return display.time_label(message.expires_at)
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.urls import reverse
@@ -19,15 +20,18 @@ from unfold.enums import ActionVariant
 
 from verification.admin.audit import LOOKS
 from verification.admin.base import display
-from verification.admin.base.permissions import ProjectFilter, ScopedInline, sees_addresses
+from verification.admin.base.permissions import ScopedInline, sees_addresses
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
+from verification.admin.traffic.search import hits_of
 from verification.core.addresses import mask
 from verification.core.errors import UserError
-from verification.core.formats import grouped, written_date
+from verification.core.formats import CLOCK, DAY_OF_YEAR, EXACT, grouped, written_moment
 from verification.models import AuditEntry, Recipient, Right, Subscription
+from verification.services.analytics import search
 from verification.services.maintenance import forgetting
 from verification.services.protection import limits_used
 
+STORIES_SHOWN = 10  # on a recipient's page
 LOOKS_SHOWN = 5  # the latest looks at an address that its recipient's page names
 
 
@@ -44,7 +48,7 @@ class SubscriptionInline(ScopedInline):
 
     @admin.display(description=gettext_lazy("Started"))
     def bound_time(self, subscription: Subscription) -> str:
-        return display.format_time(subscription.bound_at)
+        return display.time_label(subscription.bound_at)
 
     @admin.display(description=gettext_lazy("Provider"))
     def provider_name(self, subscription: Subscription) -> str:
@@ -57,7 +61,7 @@ class RecipientAdmin(NewestFirstAdmin):
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("They appear once somebody asks for a code.")
     list_display = ("masked", "project", "language", "verified_over", "verified", "created")
-    list_filter = (ProjectFilter, "verified_channel", CreatedFilter)
+    list_filter = ("verified_channel", CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
         "Everybody for whom a code was asked, masked. Search by the whole address. A recipient's page can show the"
@@ -68,6 +72,7 @@ class RecipientAdmin(NewestFirstAdmin):
     actions_detail = ("show_address", "export", "forget")
     ordering = ("-id",)
     inlines = (SubscriptionInline,)
+    change_form_outer_before_template = "admin/verification/recipient/stories.html"
     fieldsets = (
         (None, {"fields": ("masked", "project", "language")}),
         (
@@ -92,11 +97,11 @@ class RecipientAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("First seen"))
     def created_time(self, recipient: Recipient) -> str:
-        return display.format_time(recipient.created_at)
+        return display.time_label(recipient.created_at)
 
     @admin.display(description=gettext_lazy("Last verified"))
     def verified_time(self, recipient: Recipient) -> str:
-        return display.format_time(recipient.verified_at)
+        return display.time_label(recipient.verified_at)
 
     @admin.display(description=gettext_lazy("Last verified over"))
     def verified_over(self, recipient: Recipient) -> str:
@@ -168,6 +173,15 @@ class RecipientAdmin(NewestFirstAdmin):
             raise PermissionDenied
         return recipient
 
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the recipient's last stories above the form."""
+        recipient = self.get_object(request, unquote(object_id)) if request.method == "GET" else None
+        context = {"hits": hits_of(search.traffic_of(recipient), STORIES_SHOWN)} if recipient else {}
+        response: HttpResponse = super().change_view(request, object_id, form_url, {**context, **(extra_context or {})})
+        return response
+
     def get_inlines(self, request: HttpRequest, obj: Recipient | None) -> Any:
         return self.inlines if obj and obj.subscriptions.exists() else ()
 
@@ -231,7 +245,7 @@ class RecipientAdmin(NewestFirstAdmin):
         """Name the last who saw the address, in the panel or in a file. The audit log has all of them."""
         about = {"object_type": recipient._meta.label_lower, "object_id": str(recipient.pk), "action__in": LOOKS}
         lines = AuditEntry.objects.filter(**about).order_by("-id")[:LOOKS_SHOWN]
-        rows = ((line.who, display.format_exact_time(line.at), _(line.action).lower()) for line in lines)
+        rows = ((line.who, display.time_label(line.at, EXACT), _(line.action).lower()) for line in lines)
         return format_html_join(SafeString("<br>"), "{}, {}: {}", rows) or _("Nobody")
 
     @admin.display(description=gettext_lazy("Messages, last 24 hours"))
@@ -259,4 +273,4 @@ def _limits_on(recipient: Recipient, what: str) -> str:
 def _clock(moment: datetime) -> str:
     """Return the time of day, with the date where it is not today."""
     local = timezone.localtime(moment)
-    return f"{written_date(local, 'H:i:s' if local.date() == timezone.localdate() else 'j M, H:i:s')} UTC"
+    return written_moment(moment, CLOCK if local.date() == timezone.localdate() else f"{DAY_OF_YEAR}, {CLOCK}")

@@ -20,6 +20,7 @@ from verification.admin.base.permissions import has_right, own_project_ids, own_
 from verification.admin.base.timeline import ICONS, STATES
 from verification.admin.traffic.decisions import title_of_rule
 from verification.core.addresses import mask
+from verification.core.formats import EXACT
 from verification.models import Decision, Right
 from verification.services.analytics import search
 from verification.services.analytics.ranges import DAY
@@ -72,9 +73,7 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
             results, too_many = search.SearchResult(), str(error)
         if results.only is not None:
             return HttpResponseRedirect(display.page_address(results.only))
-        hits = [
-            _hit(rows, diagnosis) for rows, diagnosis in in_brief(results.sessions, results.messages)[: search.MOST]
-        ]
+        hits = hits_of(results, search.MOST)
     context = model_admin.page_context(
         request,
         _("Find"),
@@ -98,13 +97,18 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     return response
 
 
+def hits_of(found: search.SearchResult, most: int) -> list[SearchHit]:
+    """Return the newest of these stories, each with the sentence that says how it ended."""
+    return [_hit(rows, diagnosis) for rows, diagnosis in in_brief(found.sessions, found.messages)[:most]]
+
+
 def _hit(rows: Rows, diagnosis: Diagnosis) -> SearchHit:
     return SearchHit(
         link=display.page_address(rows.session or rows.messages[0]),
         icon=ICONS[diagnosis.tone],
         tone=STATES[diagnosis.tone],
         sentence=diagnosis.sentence,
-        began=display.format_exact_time(rows.began_at),
+        began=display.time_label(rows.began_at, EXACT),
         ago=display.time_ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
         kind=_("Verification") if rows.session else _("Manual send"),
         to=mask(rows.recipient.address),
@@ -118,7 +122,7 @@ def _refused(decision: Decision) -> RefusalRow:
         title=title_of_rule(decision.rule),
         subject=decision.subject,
         times=decision.count,
-        last=display.format_exact_time(decision.last_at),
+        last=display.time_label(decision.last_at, EXACT),
         project=decision.project.name,
     )
 

@@ -15,6 +15,7 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from verification.admin.auth import form_tokens
+from verification.admin.base.current_project import current_project_id
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_projects
@@ -203,4 +204,5 @@ def _form(request: HttpRequest, project: Project | None, channel: str) -> forms.
     field = form.fields["project"]
     assert isinstance(field, forms.ModelChoiceField)
     field.queryset = own_projects(request.user, Right.CHANGE).order_by("name")
+    field.initial = current_project_id(request)
     return form

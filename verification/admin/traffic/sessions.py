@@ -16,7 +16,8 @@ from django.utils.translation import gettext_lazy
 
 from verification.admin.base import display
 from verification.admin.base.columns import ChannelColumn, CreatedColumn, ErrorColumn
-from verification.admin.base.permissions import ProjectFilter, ScopedInline, own_project_ids
+from verification.admin.base.current_project import current_project_id
+from verification.admin.base.permissions import ScopedInline, own_project_ids
 from verification.admin.base.statistics_filters import (
     CountryFilter,
     LanguageFilter,
@@ -88,12 +89,11 @@ class SessionAdmin(NewestFirstAdmin):
     change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = ("short_id", "masked", "channel_label", "state", "short_reason", "tries", "project", "created")
     list_filter = (
-        ProjectFilter,
         SessionBetweenFilter,
-        SessionStateFilter,
-        "channel",
         SessionProviderFilter,
         CountryFilter,
+        SessionStateFilter,
+        "channel",
         LanguageFilter,
         CreatedFilter,
         TestLoginFilter,
@@ -150,15 +150,15 @@ class SessionAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Created"))
     def created_time(self, session: Session) -> str:
-        return display.format_time(session.created_at)
+        return display.time_label(session.created_at)
 
     @admin.display(description=gettext_lazy("Expires"))
     def expires_time(self, session: Session) -> str:
-        return display.format_time(session.expires_at)
+        return display.time_label(session.expires_at)
 
     @admin.display(description=gettext_lazy("Verified"))
     def verified_time(self, session: Session) -> str:
-        return display.format_time(session.verified_at)
+        return display.time_label(session.verified_at)
 
     @admin.display(description=gettext_lazy("Last sent over"))
     def channel_label(self, session: Session) -> str:
@@ -182,7 +182,7 @@ class SessionAdmin(NewestFirstAdmin):
         The key has an index of its own; the project's index has the time.
         """
         is_members = not request.user.is_superuser and len(own_project_ids(request)) == 1
-        is_one = is_members or request.GET.get(ProjectFilter.parameter_name)
+        is_one = is_members or current_project_id(request)
         return ("-created_at",) if is_one else ("-id",)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
@@ -212,7 +212,7 @@ class SessionAdmin(NewestFirstAdmin):
     def short_reason(self, session: Session) -> str:
         """Say in few words why no code went out; the session's page has the sentences."""
         if session.channel or session.verified_at:
-            return "–"
+            return display.excerpt("–")
         refusal = refusal_of(session)
         without_refusal = _("Bot not started") if session.awaited_channel else _("Not asked to send")
         short = refusal.title if refusal else without_refusal

@@ -240,6 +240,13 @@ def _add_traffic_of(recipient: int, found: SearchResult) -> None:
     found.messages = sorted([*found.messages, *manual], key=_created, reverse=True)[:MOST]
 
 
+def traffic_of(recipient: Recipient) -> SearchResult:
+    """Return the newest stories of a recipient."""
+    found = SearchResult()
+    _add_traffic_of(recipient.pk, found)
+    return found
+
+
 def _created(row: Session | Message) -> float:
     return row.created_at.timestamp()
 

@@ -11,7 +11,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from verification.core.formats import grouped
+from verification.core.formats import CLOCK, grouped, written_moment
 from verification.models import (
     ChannelType,
     Choice,
@@ -343,7 +343,7 @@ def _left(event: WebhookEvent, last_at: datetime) -> Iterator[TimelineEvent]:
         said = (
             _("The callback waits for its next try") if is_callback else _("The event {event} waits for its next try")
         )
-        detail = _("It is due at {next_at}.").format(next_at=f"{event.due_at:%H:%M:%S} UTC")
+        detail = _("It is due at {next_at}.").format(next_at=written_moment(event.due_at, CLOCK))
         yield TimelineEvent(last_at, said.format(event=event.type), detail, row=event)
     elif event.tries:
         said = (

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from providers import registry
 from providers.errors import Outcome
+from verification.core.formats import CLOCK, written_moment
 from verification.models import CircuitBreaker, Message, Provider
 from verification.services.analytics.timeline.rows import Rows, attempts_of
 from verification.services.analytics.timeline.words import channel_name
@@ -65,11 +66,13 @@ def waiting_for(aside: list[Provider]) -> str:
     """Tell in a sentence what a message waits for."""
     first, *others = aside
     sentence = (
-        _("Waiting: all {channel} providers are paused, {name} until {time} UTC.")
+        _("Waiting: all {channel} providers are paused, {name} until {time}.")
         if others
-        else _("Waiting: {name} is paused until {time} UTC; there is no other {channel} provider.")
+        else _("Waiting: {name} is paused until {time}; there is no other {channel} provider.")
     )
-    return sentence.format(name=first.name, channel=channel_name(first.channel), time=f"{_open_until(first):%H:%M:%S}")
+    until = _open_until(first)
+    time = written_moment(until, CLOCK) if until else "–"
+    return sentence.format(name=first.name, channel=channel_name(first.channel), time=time)
 
 
 def _open_until(provider: Provider) -> datetime | None:
@@ -114,6 +117,6 @@ def set_aside(breaker: CircuitBreaker, message: Message) -> str:
         return ""
     # What a system provider answered others is not this project's to read.
     said = f": {breaker.reason.rstrip('.')}" if breaker.reason and not breaker.provider.is_system else ""
-    return _("It was set aside since {opened_at:%H:%M:%S} UTC, as it kept failing{said}.").format(
-        opened_at=breaker.opened_at, said=said
+    return _("It was set aside since {opened_at}, as it kept failing{said}.").format(
+        opened_at=written_moment(breaker.opened_at, CLOCK), said=said
     )
