@@ -21,8 +21,8 @@ os.environ.update(
     BASE_URL="http://testserver",
     ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
 )
-for name in ("SENTRY_DSN", "OTEL_EXPORTER_OTLP_ENDPOINT", "DATABASE_CONNECTIONS", "DATABASE_STATEMENT_TIMEOUT"):
-    os.environ.pop(name, None)  # a pool would keep connections from before `django_db_setup`, and no table was emptied
+for name in ("SENTRY_DSN", "OTEL_EXPORTER_OTLP_ENDPOINT", "DATABASE_STATEMENT_TIMEOUT"):
+    os.environ.pop(name, None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the many processes of a run compiles every module again
 sys.dont_write_bytecode = False  # as this one does, and pytest rewrites the assertions of every file
 
