@@ -1,8 +1,8 @@
 """The choice among providers in simulated days: fixed order, shares, the service's own choice, and an oracle.
 
 The choice is the service's own (``contrib/route_optimizer/optimizer.py``). It sees what a worker sees: counts by the
-hour, anew each minute, in which nobody is verified before the code was entered. One seed gives one run, and every strategy
-meets the same users and the same outages.
+hour, anew each minute, in which nobody is verified before the code was entered. One seed gives one run, and every
+strategy meets the same users and the same outages.
 
     python -m benchmarks.routing
 """
