@@ -187,7 +187,7 @@ def session_id(at: datetime, chance: random.Random) -> str:
 
 
 def is_second_text(season: Season, session: str, at: datetime) -> bool:
-    from verification.services.texts.drawing import draw
+    from verification.contrib.text_trials.draw import draw
 
     return at >= season.variant.since and draw(season.variant.pk, session) < season.variant.share
 
