@@ -25,7 +25,7 @@ from benchmarks.scripts import ENDPOINTS, Target, recipients
 from benchmarks.service import LIMITS_OFF, ROOT, Service, machine, wait_until_answering
 from benchmarks.tables import spread, table
 from benchmarks.tenants import HangingTenants
-from tests.fakes.nginx import Nginx
+from tests.servers.nginx import Nginx
 
 GOAL = 2.0  # times the quiet p95: the most that a neighbour may notice
 SETTLE_SECONDS = 2.0  # from an attack's start to its window, and from its end to the next quiet window.

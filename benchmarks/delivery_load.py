@@ -13,7 +13,7 @@ import psycopg
 from redis.exceptions import RedisError
 
 from benchmarks.scripts import recipients
-from verification.core import aad, ids
+from verification.core import crypto, ids
 from verification.core.crypto import encrypt
 from verification.worker.broker import MESSAGES, broker
 
@@ -36,10 +36,10 @@ class Load:
             " SELECT %s, address, '', '', 'sms' FROM unnest(%s::text[]) AS address RETURNING id",
             (self.project_id, list(islice(self.numbers, number))),
         )
-        ids = [ids.generate_message_id() for _ in range(number)]
+        message_ids = [ids.generate_message_id() for _ in range(number)]
         return [
-            (message_id, recipient_id, encrypt(CODE, binding=aad.message_code(message_id)))
-            for message_id, (recipient_id,) in zip(ids, rows, strict=True)
+            (message_id, recipient_id, encrypt(CODE, binding=crypto.message_code_binding(message_id)))
+            for message_id, (recipient_id,) in zip(message_ids, rows, strict=True)
         ]
 
     def write(self, messages: Sequence[Prepared], *, age_seconds: float = 0) -> None:

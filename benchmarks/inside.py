@@ -1,32 +1,24 @@
-"""The cost of one request inside one process: CPU time, round trips, and where the time goes.
+"""The service's WSGI application inside one process, and the round trips of its requests.
 
-Requests go straight into the WSGI application, so neither sockets nor other processes are in the figures, and a busy
-machine disturbs them little.
-
-    python -m benchmarks.inside
-    python -m benchmarks.inside --profile create
+Requests go straight into the application, so neither sockets nor other processes are in the figures, and a busy machine
+disturbs them little.
 """
 
 from __future__ import annotations
 
-import argparse
-import cProfile
 import io
 import json
 import os
-import pstats
 import re
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from statistics import median
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.driver import LOOPBACK, Driver
+from benchmarks.driver import LOOPBACK
 from benchmarks.scripts import CHECK, CREATE, ENDPOINTS, VERIFY, recipients
-from benchmarks.service import Service, machine
+from benchmarks.service import Service
 from benchmarks.tables import table
 
 BATCH = 100  # requests; one figure is their mean
@@ -42,8 +34,7 @@ class Inside:
     """The service's WSGI application in this process. Make at most one; it sets the process's environment."""
 
     def __init__(self, service: Service) -> None:
-        # With one connection, of which the kernel tells what its PostgreSQL process uses.
-        os.environ.update(service.environment, DATABASE_CONNECTIONS="1")
+        os.environ.update(service.environment)
         from django.conf import settings
 
         from config.wsgi import application
@@ -102,33 +93,13 @@ class Inside:
 
 
 def code_of(session_id: str) -> str:
-    from verification.core import aad
+    from verification.core import crypto
     from verification.core.crypto import decrypt
     from verification.models import Session
 
     sealed = Session.objects.values_list("code_encrypted", flat=True).get(pk=session_id)
     assert sealed is not None
-    return decrypt(bytes(sealed), binding=aad.session_code(session_id))
-
-
-def cpu_microseconds(inside: Inside, *, batches: int) -> dict[str, list[float]]:
-    """CPU time of this thread a request, by endpoint: one figure a batch, the endpoints in turn."""
-    costs: dict[str, list[float]] = {endpoint: [] for endpoint in ENDPOINTS}
-    for _ in range(batches):
-        for endpoint in ENDPOINTS:
-            bodies = inside.prepare(endpoint, BATCH)
-            began_at = time.thread_time()
-            inside.run(endpoint, bodies)
-            costs[endpoint].append((time.thread_time() - began_at) / BATCH * 1e6)
-    return costs
-
-
-def python_calls(inside: Inside, endpoint: str) -> float:
-    """Calls of Python and C functions a request: no measure of time, but the same on any machine at any load."""
-    bodies = inside.prepare(endpoint, BATCH)
-    profiler = cProfile.Profile()
-    profiler.runcall(inside.run, endpoint, bodies)
-    return float(pstats.Stats(profiler).total_calls) / BATCH  # type: ignore[attr-defined]
+    return decrypt(bytes(sealed), binding=crypto.session_code_binding(session_id))
 
 
 def round_trips(inside: Inside, *, requests: int = BATCH) -> dict[str, Counter[str]]:
@@ -187,52 +158,3 @@ def _counted() -> Iterator[Counter[str]]:
         patch.object(redis.connection.AbstractConnection, "send_packed_command", counting_send),
     ):
         yield counted
-
-
-def profile(inside: Inside, endpoint: str, *, requests: int) -> str:
-    """The functions that take the most, by their own time and by the time below them."""
-    bodies = inside.prepare(endpoint, requests)
-    profiler = cProfile.Profile(time.thread_time)
-    profiler.runcall(inside.run, endpoint, bodies)
-    text = io.StringIO()
-    statistics = pstats.Stats(profiler, stream=text).strip_dirs()
-    for order in ("tottime", "cumulative"):
-        statistics.sort_stats(order).print_stats(45)
-    return text.getvalue()
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.inside", description=__doc__.partition("\n")[0])
-    parser.add_argument("--batches", type=int, default=10, help=f"of {BATCH} requests each; default 10")
-    parser.add_argument("--profile", choices=ENDPOINTS, help="also print where this endpoint's time goes")
-    parser.add_argument("--requests", type=int, default=2_000, help="that are profiled; default 2,000")
-    options = parser.parse_args()
-    print(machine())
-    with Driver() as driver, Service(gateway_port=driver.gateway.port) as service:
-        inside = Inside(service)
-        for endpoint in ENDPOINTS:
-            inside.run(endpoint, inside.prepare(endpoint, WARM_REQUESTS))
-        costs = cpu_microseconds(inside, batches=options.batches)
-        rows = [
-            (
-                endpoint,
-                *(
-                    f"{value:.0f}"
-                    for value in (min(values), median(values), max(values), python_calls(inside, endpoint))
-                ),
-            )
-            for endpoint, values in costs.items()
-        ]
-        print(table(("CPU us a request", "best batch", "median", "worst", "calls a request"), rows))
-        print()
-        print(describe_round_trips(round_trips(inside)))
-        if options.profile:
-            print()
-            print(profile(inside, options.profile, requests=options.requests))
-        from django.db import connections
-
-        connections.close_all()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """The choice among providers in simulated days: fixed order, shares, the service's own choice, and an oracle.
 
-The choice is the service's own (``services/providers/optimizer.py``). It sees what a worker sees: counts by the hour,
+The choice is the service's own (``contrib/route_optimizer/optimizer.py``). It sees what a worker sees: counts by the hour,
 anew each minute, in which nobody is verified before the code was entered. One seed gives one run, and every strategy
 meets the same users and the same outages.
 
@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 
 from benchmarks.routing_world import COUNTRIES, DAY, HOUR, MINUTE, PROVIDERS, SPREAD, User, World, users_of
 from benchmarks.tables import table
-from verification.core.lifetimes import SESSION_SECONDS
-from verification.services.providers.optimizer import (
+from verification.contrib.route_optimizer.optimizer import (
     ARRIVAL_LOSS,
     WINDOW_HOURS,
     Candidate,
@@ -29,6 +28,7 @@ from verification.services.providers.optimizer import (
     learn,
     rank,
 )
+from verification.core.session_rules import SESSION_SECONDS
 
 SHARES = {1: 4, 2: 3, 3: 2, 4: 1}  # the weights that an owner may give them
 ASKS_AGAIN_SECONDS = 60.0  # after which a user without a code asks for another one

@@ -16,12 +16,13 @@ import time
 from dataclasses import dataclass
 from statistics import median
 
+from django.conf import settings
+
 from benchmarks.driver import Driver, Window, percentile
 from benchmarks.fill import TABLES
 from benchmarks.scripts import ENDPOINTS, Target, recipients
 from benchmarks.service import Service, machine
 from benchmarks.tables import spread, table
-from config.database import WEB_CONNECTIONS, WORKER_CONNECTIONS
 
 RATES = "1,10,100,300,1000"
 PARTS = ("web", "worker", "postgres", "valkey")
@@ -150,7 +151,7 @@ def describe_rates(cost: Cost, rates: list[float], *, provider_seconds: float, c
         add("web processes", str(needed["web"]))
         add("worker processes", str(workers))
         add("worker threads in all", str(threads))
-        add("connections at most", str(needed["web"] * WEB_CONNECTIONS + workers * WORKER_CONNECTIONS))
+        add("connections of their threads", str(needed["web"] * settings.WEB_THREADS + threads))
         add(f"machines of {cores} cores for both", str(math.ceil((needed["web"] + needed["worker"]) / cores)))
         add("cores of PostgreSQL's machine", str(needed["postgres"]))
         add("commits a second", f"{rate * cost.commits:,.0f}")

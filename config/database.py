@@ -18,12 +18,6 @@ LIMITS = {"lock_timeout": "3000", "idle_in_transaction_session_timeout": "30000"
 # ever. Elsewhere a statement takes as long as it takes.
 STATEMENT_TIMEOUT = 10_000
 PREPARE_AFTER = 3  # executions of a statement on one connection, after which the server keeps its plan
-WEB_CONNECTIONS = 8  # of a process. A request holds one only while it asks, so its threads may be more.
-WORKER_CONNECTIONS = 16  # of a process. Its threads wait for providers most of the time, and then hold none.
-WAIT_SECONDS = 0.7  # for a connection of the pool, so that a scrape, too, ends within a second while PostgreSQL is away
-# How long the pool tries for a connection by itself; its pauses double meanwhile. Then whoever asks next has it try at
-# once. By default it is five minutes, so that a server which was away for two was left alone for two more.
-RECONNECT_SECONDS = 2.0
 
 
 def forget_libpq_variables() -> None:
@@ -49,12 +43,11 @@ def connected(
     pooler: str,
     statement_timeout: int,
     name: str,
-    connections: int = 0,
 ) -> dict[str, Any]:
-    """Return Django's settings of a database from those that its URL gives.
+    """Return Django's settings of a database from those that its URL gives. ``name`` is shown in ``pg_stat_activity``.
 
-    - ``name`` is shown in ``pg_stat_activity``.
-    - ``connections``: the process's threads share so many. With 0 each thread keeps one of its own.
+    Each thread keeps its connection. A pool for all of a process would hold fewer, but taking one out for each request
+    and putting it back is a tenth of the request's CPU.
     """
     # A socket folder arrives as an option; as HOST it serves `dbshell` too.
     options = {**parsed.get("OPTIONS", {})}
@@ -67,19 +60,12 @@ def connected(
     else:
         # PgBouncer before 1.22 gives a prepared statement to the wrong session. With a later one the URL may say so.
         options = {"prepare_threshold": None, **options}
-    if connections:
-        options["pool"] = {
-            "min_size": 1,
-            "max_size": connections,
-            "timeout": WAIT_SECONDS,
-            "reconnect_timeout": RECONNECT_SECONDS,
-        }
     return {
         **parsed,
         "HOST": host,
         "ENGINE": "django.db.backends.postgresql",
-        "CONN_MAX_AGE": 0 if connections else None,  # 0: back to the pool
-        "CONN_HEALTH_CHECKS": not connections,  # sql/pool.py looks at those of the pool, for less
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,  # for the ORM; sql/__init__.py looks itself, for less
         "DISABLE_SERVER_SIDE_CURSORS": pooler != "none",  # a cursor lives in one session
         "OPTIONS": options,
     }

@@ -88,11 +88,7 @@ def on_starting(server: Any) -> None:
     if server.cfg.preload_app:
         from django.db import connections
 
-        for each in connections.all(
-            initialized_only=True
-        ):  # a fork cannot go on with a socket and threads of its parent
-            each.close()
-            each.close_pool()  # type: ignore[attr-defined]  # PostgreSQL's have it
+        connections.close_all()  # a fork cannot go on with a socket of its parent
         gc.freeze()  # what the parent has loaded is never collected, so its pages stay shared
 
 

@@ -21,32 +21,32 @@ PLACEHOLDERS = ("change", "default", "example", "insecure", "password", "replace
 
 
 @dataclass(frozen=True, slots=True)
-class Secrets:
+class ServiceSecrets:
     secret_key: str
     secret_key_fallbacks: list[str]
     encryption_keys: list[bytes]
 
 
-def load(env: Environment, *, home: Path, is_embedded: bool) -> Secrets:
+def load(env: Environment, *, home: Path, is_embedded: bool) -> ServiceSecrets:
     """Read and judge the secrets. Raises ``ImproperlyConfigured`` with one line that says what to set."""
     made = _made(home) if is_embedded else {}
     secret_key = env.str("SECRET_KEY", default=made.get("SECRET_KEY", ""))
     encryption_keys = env.list("ENCRYPTION_KEYS", default=[made["ENCRYPTION_KEYS"]] if made else [])
     fallbacks = env.list("SECRET_KEY_FALLBACKS", default=[])
-    _judge_secret_key("SECRET_KEY", secret_key)
+    _check_secret_key("SECRET_KEY", secret_key)
     for fallback in fallbacks:
-        _judge_secret_key("SECRET_KEY_FALLBACKS", fallback)
+        _check_secret_key("SECRET_KEY_FALLBACKS", fallback)
     keys = [_decode_key(text) for text in encryption_keys]
     if not keys:
         raise ImproperlyConfigured(
             "ENCRYPTION_KEYS is not set. Make one with: "
             'python -c "import secrets,base64;print(base64.b64encode(secrets.token_bytes(32)).decode())"'
         )
-    _judge_apart([secret_key, *fallbacks], keys)
-    return Secrets(secret_key, fallbacks, keys)
+    _check_apart([secret_key, *fallbacks], keys)
+    return ServiceSecrets(secret_key, fallbacks, keys)
 
 
-def _judge_secret_key(name: str, secret_key: str) -> None:
+def _check_secret_key(name: str, secret_key: str) -> None:
     if not secret_key:
         raise ImproperlyConfigured(f"{name} is not set. Give at least 50 random characters.")
     too_plain = len(set(secret_key)) < SECRET_KEY_MIN_DISTINCT
@@ -56,7 +56,7 @@ def _judge_secret_key(name: str, secret_key: str) -> None:
         raise ImproperlyConfigured(f"{name} looks like a placeholder. Give at least 50 random characters.")
 
 
-def _judge_apart(secret_keys: list[str], encryption_keys: list[bytes]) -> None:
+def _check_apart(secret_keys: list[str], encryption_keys: list[bytes]) -> None:
     """Each secret guards something else, so whoever learns one must not have learned another."""
     if len(set(secret_keys)) < len(secret_keys):
         raise ImproperlyConfigured("SECRET_KEY and SECRET_KEY_FALLBACKS hold the same secret twice.")

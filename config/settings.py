@@ -87,7 +87,7 @@ ENCRYPTION_KEYS = _secrets.encryption_keys  # newest first; the older ones only 
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-CONTRIB = ("hosted", "twilio")  # the apps in verification/contrib
+CONTRIB = ("config_files", "hosted", "route_optimizer", "text_trials", "twilio")  # the apps in verification/contrib
 WITHOUT_APPS = env.some("WITHOUT_APPS", CONTRIB)
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",
@@ -138,7 +138,7 @@ TEMPLATES = [
             ],
             "libraries": {
                 "panel": "verification.admin.base.template_tags",
-                "written_dates": "verification.core.dates",
+                "written_dates": "verification.core.formats",
             },
         },
     },
@@ -151,18 +151,9 @@ PROCESS_NAME = f"command: {sys.argv[1]}" if _is_command else "watchword"
 DATABASE_POOLER = env.choice("DATABASE_POOLER", database.POOLERS, default="none")
 _statement_timeout = env.number("DATABASE_STATEMENT_TIMEOUT", default=0)
 DATABASE_LIMITS = database.limits(pooler=DATABASE_POOLER, statement_timeout=_statement_timeout)
-# A web process (config/wsgi.py) and a worker share connections among their threads. Any other command has its own.
-_is_worker = PROCESS_NAME == "command: worker"
-_connections = 0
-if _is_worker or not _is_command:
-    _connections = env.number("DATABASE_CONNECTIONS", default=database.WORKER_CONNECTIONS if _is_worker else 0)
 _common: dict[str, Any] = {"pooler": DATABASE_POOLER, "statement_timeout": _statement_timeout, "name": PROCESS_NAME}
 DATABASES = {
-    "default": database.connected(
-        env.db_url_config(DATABASE_URL or EMBEDDED.database_url),
-        **_common,
-        connections=_connections,
-    )
+    "default": database.connected(env.db_url_config(DATABASE_URL or EMBEDDED.database_url), **_common),
 }
 if DATABASE_REPLICA_URL:
     DATABASES["replica"] = database.connected(env.db_url_config(DATABASE_REPLICA_URL), **_common)
@@ -282,7 +273,7 @@ CONTENT_SECURITY_POLICY = {
 
 # --- web processes -----------------------------------------------------------------------------------------------
 
-WEB_THREADS = env.number("WEB_THREADS", default=16, least=1, most=1_000)  # of a process
+WEB_THREADS = env.number("WEB_THREADS", default=8, least=1, most=1_000)  # of a process
 WEB_BODY_SECONDS = env.number("WEB_BODY_SECONDS", default=10, least=1)  # that a client may pause while it sends
 
 DATA_UPLOAD_MAX_MEMORY_SIZE = (
@@ -338,7 +329,7 @@ if "@" in OTEL_EXPORTER_OTLP_ENDPOINT:
 OPERATOR_NETWORKS = env.networks("OPERATOR_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else [])
 LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "console"), default="console" if IS_EMBEDDED else "json")
 if LOG_FORMAT == "json" and not _email_url.removeprefix("consolemail://"):
-    EMAIL_BACKEND = "verification.core.mail_log.EmailBackend"  # a printed mail would stand between the lines of the log
+    EMAIL_BACKEND = "verification.core.logs.EmailBackend"  # a printed mail would stand between the lines of the log
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOGGING = {
     "version": 1,
@@ -346,14 +337,13 @@ LOGGING = {
     "formatters": {
         "watchword": {"()": "config.logs.formatter", "log_format": LOG_FORMAT},
     },
-    "filters": {"forged_forms": {"()": "verification.core.request_log.ForgedForms"}},
+    "filters": {"forged_forms": {"()": "verification.core.logs.ForgedForms"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "watchword"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     "loggers": {
         # These print arguments, URLs or bodies at INFO; ours say what an operator needs.
         "axes": {"level": "ERROR"},  # names users and addresses
         "dramatiq": {"level": "WARNING"},
-        "psycopg.pool": {"level": "ERROR"},  # warns at every try while the server is away, which we tell once
         # Refusals are answered, and logged in a line of ours: not as warnings with their path, or errors with a trace.
         "django.request": {"level": "CRITICAL"},
         "django.security": {"level": "CRITICAL"},

@@ -3,6 +3,7 @@
 from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path, re_path
+from django.utils.module_loading import module_has_submodule
 from django.views.generic import RedirectView
 
 from verification.admin.apps import discover
@@ -20,7 +21,11 @@ handler500 = "verification.api.middleware.server_error"
 urlpatterns = [
     *api_urls.urlpatterns,  # looked through in order: first what is asked most, without an include on the way
     path("", RedirectView.as_view(url="/docs/")),
-    *[path("", include(f"{each.name}.urls")) for each in apps.get_app_configs() if each.name.startswith(CONTRIB)],
+    *[
+        path("", include(f"{each.name}.urls"))
+        for each in apps.get_app_configs()
+        if each.name.startswith(CONTRIB) and module_has_submodule(each.module, "urls")
+    ],
     path("docs/", views.reference),
     path("docs/errors/", views.errors),
     path("docs/errors/<slug:code>/", views.error),
@@ -30,6 +35,5 @@ urlpatterns = [
     path("docs/guides/<path:slug>/", views.guide),
     path("docs/openapi.json", views.openapi, {"name": "json"}),
     path("docs/openapi.yaml", views.openapi, {"name": "yaml"}),
-    path("docs/set-up.schema.json", views.setup_schema),
     path("admin/", admin.site.urls),
 ]

@@ -3,11 +3,10 @@
 import os
 import sys
 
-from config.database import STATEMENT_TIMEOUT, WEB_CONNECTIONS
+from config.database import STATEMENT_TIMEOUT
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 os.environ.setdefault("DATABASE_STATEMENT_TIMEOUT", str(STATEMENT_TIMEOUT))
-os.environ.setdefault("DATABASE_CONNECTIONS", str(WEB_CONNECTIONS))
 
 from django.conf import settings  # noqa: E402  (read from the environment above)
 from django.core.exceptions import ImproperlyConfigured  # noqa: E402

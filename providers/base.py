@@ -12,9 +12,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
+from providers.errors import Outcome as Outcome  # adapters take it from here
 from providers.errors import ProviderError
 from providers.http.client import HttpClient
-from providers.outcomes import Outcome as Outcome  # adapters take it from here
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise  # a text, or one that gettext_lazy translates when it is shown
@@ -93,7 +93,7 @@ class OutgoingMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Price:
+class MessagePrice:
     """The money that a service says it takes for one message, all its parts together.
 
     ``currency`` is the code of ISO 4217. ``providers.parsing.prices`` makes it out of what a service writes.
@@ -121,7 +121,7 @@ class Result:
     retry_after: float | None = None
     is_delivered: bool = False
     is_suppressed: bool = False
-    price: Price | None = None
+    price: MessagePrice | None = None
 
     @classmethod
     def accepted(cls, provider_message_id: str | None = None, *, is_delivered: bool = False) -> Result:
@@ -181,7 +181,7 @@ class Receipt:
     provider_status: str = ""
     is_suppressed: bool = False  # hard bounce, complaint or opt-out: no further message to this recipient
     is_no_account: bool = False  # the recipient is not on this messenger; dispatch remembers that for a day
-    price: Price | None = None  # of the whole message, where only the report tells it
+    price: MessagePrice | None = None  # of the whole message, where only the report tells it
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,6 +229,6 @@ def _text(setting: Setting, raw: object) -> str:
 
 
 _JUDGES: dict[SettingKind, Callable[[str, Sequence[str]], None]] = {
-    SettingKind.URL: ssrf.judge_url,
-    SettingKind.HOST: ssrf.judge_host,
+    SettingKind.URL: ssrf.check_url,
+    SettingKind.HOST: ssrf.check_host,
 }

@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections import Counter
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -20,8 +21,8 @@ os.environ.update(
     BASE_URL="http://testserver",
     ALLOWED_HOSTS="testserver,127.0.0.1,localhost",
 )
-os.environ.pop("SENTRY_DSN", None)
-os.environ.pop("OTEL_EXPORTER_OTLP_ENDPOINT", None)
+for name in ("SENTRY_DSN", "OTEL_EXPORTER_OTLP_ENDPOINT", "DATABASE_STATEMENT_TIMEOUT"):
+    os.environ.pop(name, None)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the many processes of a run compiles every module again
 sys.dont_write_bytecode = False  # as this one does, and pytest rewrites the assertions of every file
 
@@ -60,6 +61,14 @@ def pytest_collection_modifyitems(items):
     if PROCESS != "main":
         sizes = Counter(item.path for item in items)
         items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, -sizes[item.path]))
+
+
+def load_application():
+    """Return the application that the web server calls. Its module sets up the environment of a web process, which the
+    programs that other tests start do not inherit."""
+    with mock.patch.dict(os.environ):
+        from config.wsgi import application
+    return application
 
 
 def is_controller(config):

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from unittest import mock
 
 from tests.fakes import collector
-from verification.core import aad, caching
+from verification.core import caching, crypto
 from verification.core.crypto import encrypt
 from verification.core.ids import generate_hook_secret
 from verification.models import Channel, Project, Provider, Recipient, Subscription
@@ -80,7 +80,7 @@ def provider(**fields):
 
 def _unsaved_provider(**fields):
     made = Provider(**fields)
-    made.hook_secret = encrypt(generate_hook_secret(), binding=aad.provider_hook(made.uuid))
+    made.hook_secret = encrypt(generate_hook_secret(), binding=crypto.provider_hook_binding(made.uuid))
     return made
 
 

@@ -24,6 +24,7 @@ MAY_IMPORT = {
     "admin": SERVICES,
     "contrib": SERVICES,
     "contrib.admin": SERVICES | {"admin", "contrib"},  # what an app adds to the panel
+    "contrib.commands": SERVICES | {"commands", "contrib"},
     "commands": SERVICES | {"processes"},
     "checks": {"core", "providers"},
     "apps": {"checks", "models", "sql"},
@@ -38,7 +39,6 @@ PACKAGES = (  # of the services: each may use those before it
     "projects",
     "providers",
     "notifications",
-    "config_files",
     "protection",
     "sessions",
     "manual",
@@ -70,6 +70,8 @@ def room_of(parts):
         return None
     if parts[1] == "contrib" and parts[3:4] == ("admin",):
         return "contrib.admin"
+    if parts[1] == "contrib" and parts[3:4] == ("management",):
+        return "contrib.commands"
     return "commands" if parts[1] == "management" else parts[1]
 
 
@@ -134,7 +136,7 @@ def test_every_exception_is_still_needed():
 
 @pytest.mark.parametrize("face", ["api", "admin", "commands", "contrib"])
 def test_the_faces_of_the_services_do_not_know_each_other(face):
-    assert not MAY_IMPORT[face] & {"api", "admin", "commands", "contrib", "contrib.admin", "config"}
+    assert not MAY_IMPORT[face] & {"api", "admin", "commands", "contrib", "contrib.admin", "contrib.commands", "config"}
 
 
 @pytest.mark.parametrize("room", ["services", "models"])
@@ -149,7 +151,7 @@ def test_apps_that_may_be_left_out_do_not_know_each_other():
         f"{path.relative_to(ROOT)} imports {module}"
         for path, room in rooms()
         for module in imported(path)
-        if room in ("contrib", "contrib.admin")
+        if room in ("contrib", "contrib.admin", "contrib.commands")
         and module.startswith("verification.contrib.")
         and module.split(".")[2] != path.relative_to(ROOT).parts[2]
     ]
@@ -182,6 +184,18 @@ def test_no_files_import_each_other_in_a_circle():
     above = {path: {file_of(module) for module in imported(path)} - {None, path} for path, _ in rooms()}
     order = TopologicalSorter(above).static_order()  # raises CycleError, which names the circle
     assert set(above) <= set(order)
+
+
+SHARED_NAMES = {"Adapter", "Command", "Meta"}  # a class of each adapter and each command; Django's
+
+
+def test_no_two_classes_have_one_name():
+    files: dict[str, list[str]] = {}
+    for path, _ in rooms():
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and node.name not in SHARED_NAMES:
+                files.setdefault(node.name, []).append(path.relative_to(ROOT).as_posix())
+    assert {name: paths for name, paths in files.items() if len(paths) > 1} == {}
 
 
 def test_a_worker_loads_no_page_and_starts_the_sooner():

@@ -11,8 +11,7 @@ class VerificationConfig(AppConfig):
 
         from verification import checks  # noqa: F401  (registers them)
         from verification.models.audit import WATCHED
-        from verification.sql import install, pool, read_only
+        from verification.sql import install, read_only
 
-        connection_created.connect(pool.replace_if_dead)
         connection_created.connect(read_only.refuse)
         install.after_every_migrate(self, watched=WATCHED)

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from providers import registry
 from providers.http import ssrf
-from verification.core.client_address import unread_from
+from verification.core.networks import unread_from
 
 EVERYWHERE = "watchword"  # the tag of those that concern a process that shows no page, too
 
@@ -109,7 +109,7 @@ def https_is_told_by_a_proxy(**_: Any) -> list[CheckMessage]:
 def alerts_are_mailed(**_: Any) -> list[CheckMessage]:
     if settings.EMAIL_BACKEND not in (
         "django.core.mail.backends.console.EmailBackend",
-        "verification.core.mail_log.EmailBackend",
+        "verification.core.logs.EmailBackend",
     ):
         return []
     return [

@@ -37,9 +37,9 @@ def claim(home: Path, url: str) -> int:
         ) from None
     deadline = time.monotonic() + LEFT_SECONDS
     while not try_lock(lock):
-        told = os.pread(lock, 500, 0).decode(errors="replace")
-        if not told or _is_alive(told):
-            raise UserError(f"Watchword already runs here ({told or 'just starting'}).")
+        holder = os.pread(lock, 500, 0).decode(errors="replace")
+        if not holder or _is_alive(holder):
+            raise UserError(f"Watchword already runs here ({holder or 'just starting'}).")
         if time.monotonic() > deadline:
             raise UserError("Processes of an earlier start do not end. Stop them and start again.")
         time.sleep(TICK_SECONDS)
@@ -51,10 +51,10 @@ def claim(home: Path, url: str) -> int:
 def running_url(home: Path) -> str:
     """Return the address that the latest ``up`` of this home listens at, or "" where there was none."""
     try:
-        told = (home / "up.lock").read_text()
+        holder = (home / "up.lock").read_text()
     except OSError:
         return ""
-    return told.partition(", ")[2]
+    return holder.partition(", ")[2]
 
 
 class Processes:
@@ -114,10 +114,10 @@ class Processes:
                 process.wait()
 
 
-def _is_alive(told: str) -> bool:
+def _is_alive(holder: str) -> bool:
     """Return whether the process that took the lock runs. A killed one's children may hold the lock a while longer."""
     try:
-        os.kill(int(told.partition(",")[0].removeprefix("pid ")), 0)
+        os.kill(int(holder.partition(",")[0].removeprefix("pid ")), 0)
     except PermissionError:
         return True
     except (ProcessLookupError, ValueError):

@@ -119,8 +119,8 @@ class Adapter(base.Adapter):
             dollars = f"{Decimal(str(limit)):f}" if limit else ""
         except InvalidOperation:
             dollars = ""
-        told = f"its spend limit is {dollars} USD a month" if dollars else "it tells no spend limit"
-        return base.Health(True, f"Amazon SNS accepts the access key; {told}.")
+        sentence = f"its spend limit is {dollars} USD a month" if dollars else "it tells no spend limit"
+        return base.Health(True, f"Amazon SNS accepts the access key; {sentence}.")
 
     def _attributes(self, message: base.OutgoingMessage) -> dict[str, dict[str, str]]:
         sender = message.sender or self.text("sender")

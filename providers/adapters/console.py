@@ -5,7 +5,13 @@ from __future__ import annotations
 from django.utils.translation import gettext_lazy as _
 
 from providers import base
-from providers.parsing.printed import line_of
+from providers.base import OutgoingMessage
+
+
+def line_of(message: OutgoingMessage) -> str:
+    """Return a message as one line of printable characters."""
+    text = " ".join("".join(c if c.isprintable() else " " for c in message.text).split())
+    return f"[watchword] {message.channel} to {message.to}: {text}"
 
 
 class Adapter(base.Adapter):

@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from django.utils.translation import gettext_lazy as _
 
 from providers import base
+from providers.adapters.console import line_of
 from providers.base import Setting, SettingKind
 from providers.errors import ProviderError
-from providers.parsing.printed import line_of
 
 LIST = "messages"
 KEEP = 200  # messages of one provider: enough for a demonstration

@@ -234,10 +234,10 @@ def _receipt(result: Mapping[str, Any]) -> base.Receipt | None:
     )
 
 
-def _price(result: Mapping[str, Any]) -> base.Price | None:
+def _price(result: Mapping[str, Any]) -> base.MessagePrice | None:
     """Return the price of all SMS of the message."""
-    told, number = _part(result, "price"), answers.number(result.get("messageCount"))
-    return prices.price(told.get("pricePerMessage"), told.get("currency"), times=number) if number else None
+    price, number = _part(result, "price"), answers.number(result.get("messageCount"))
+    return prices.price(price.get("pricePerMessage"), price.get("currency"), times=number) if number else None
 
 
 def _failure(status: int | None, code: int | None, name: str) -> str:

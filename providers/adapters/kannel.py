@@ -145,11 +145,11 @@ class Adapter(base.Adapter):
             raise HookUnreadable("the report names no message or no known kind")
         reasons = ["".join(found) for found in _REASON.findall(query.get("a", ""))]
         is_late = kind == "2" and "EXPIRED" in reasons  # Kannel reports both as not delivered
-        told = f" ({reasons[0]})" if reasons else ""
+        reason = f" ({reasons[0]})" if reasons else ""
         receipt = base.Receipt(
             ReceiptStatus.EXPIRED if is_late else _REPORTS[kind],
             message_id=identity,
-            error=f"{_LATE if is_late else _ERRORS[kind]}{told}." if kind in _ERRORS else "",
+            error=f"{_LATE if is_late else _ERRORS[kind]}{reason}." if kind in _ERRORS else "",
             provider_status=" ".join([kind, *reasons[:3]]),
         )
         return base.HookReply((receipt,))

@@ -7,8 +7,7 @@ from typing import ClassVar
 from django.utils.translation import gettext_lazy as _
 
 from providers import base
-from providers.errors import ProviderError
-from providers.outcomes import Outcome
+from providers.errors import Outcome, ProviderError
 from providers.sandbox import RECEIPT_SECONDS, Simulated, outcome_of
 
 TRIED_SECONDS = 900  # for which a first try is remembered: longer than any code lives

@@ -25,10 +25,32 @@ from providers.errors import NotConnected, ProviderError
 from providers.parsing import gsm
 from providers.smpp import answers, pdu
 from providers.smpp.answers import HAS_HEADER, UCS2
-from providers.smpp.links import STATE_INTERVAL_SECONDS, Links, Plan
-from providers.smpp.numbering import NUMBERING_PLANS, TYPES_OF_NUMBER
-from providers.smpp.pdu import Address, Command, Pdu, ShortMessage, Tag
+from providers.smpp.links import STATE_INTERVAL_SECONDS, BindConfig, BindPool
+from providers.smpp.pdu import Command, Pdu, ShortMessage, SmppAddress, Tag
 from providers.smpp.session import ANSWER_SECONDS
+
+TYPES_OF_NUMBER = (
+    ("0", _("0, unknown")),
+    ("1", _("1, international")),
+    ("2", _("2, national")),
+    ("3", _("3, network specific")),
+    ("4", _("4, subscriber")),
+    ("5", _("5, alphanumeric")),
+    ("6", _("6, abbreviated")),
+)
+NUMBERING_PLANS = (
+    ("0", _("0, unknown")),
+    ("1", "1, ISDN (E.164)"),
+    ("3", _("3, data")),
+    ("4", _("4, telex")),
+    ("6", _("6, land mobile")),
+    ("8", _("8, national")),
+    ("9", _("9, private")),
+    ("10", "10, ERMES"),
+    ("14", _("14, Internet")),
+    ("18", "18, WAP"),
+)
+
 
 log = logging.getLogger(__name__)
 
@@ -174,22 +196,22 @@ class Adapter(base.Adapter):
         raise NotConnected("a connections worker sends it")
 
     def connect(self, report: Callable[[base.HookReply], None], *, name: str) -> base.Connection:
-        return _Connection(self, report, name)
+        return _Binds(self, report, name)
 
     def check(self) -> base.Health:
         """Tell the state that the worker stored. If no worker holds the binds, bind and unbind ourselves."""
         plan = self.plan()
-        fingerprint, _, told = self._read_state().partition(" ")
+        fingerprint, _, state = self._read_state().partition(" ")
         if fingerprint == self._fingerprint():
-            bound, _, problem = told.partition(" ")
+            bound, _, problem = state.partition(" ")
             why = f" The last try to bind: {problem}." if problem else ""
             return base.Health(int(bound) == len(plan.binds), f"{bound} of {len(plan.binds)} binds are up.{why}")
         plan.open(plan.binds[0], lambda *_: None).hang_up()
         return base.Health(True, "The message centre accepted a bind. No connections worker holds one.")
 
-    def plan(self) -> Plan:
+    def plan(self) -> BindConfig:
         names = ("system_id", "password", "system_type")
-        return Plan(
+        return BindConfig(
             host=self.text("host"),
             port=int(self.settings["port"]),
             is_tls=bool(self.settings["tls"]),
@@ -234,7 +256,7 @@ class Adapter(base.Adapter):
                     tlvs[tag] = value.encode("ascii", "replace")
             body = ShortMessage(
                 source=self._source(message.sender or self.text("sender")),
-                destination=Address(
+                destination=SmppAddress(
                     re.sub(r"[^0-9]", "", message.to), int(self.settings["dest_ton"]), int(self.settings["dest_npi"])
                 ),
                 content=content,
@@ -285,7 +307,7 @@ class Adapter(base.Adapter):
         encode = gsm.encode if alphabet == "gsm7" else partial(str.encode, encoding=alphabet)
         return [encode(part) for part in parts], int(self.settings["data_coding"])
 
-    def _source(self, sender: str) -> Address:
+    def _source(self, sender: str) -> SmppAddress:
         number = sender.removeprefix("+")
         if not number.isascii() or len(number) > _LONGEST["sender"]:
             raise ProviderError("the sender must be ASCII of at most 20 characters", Outcome.MISCONFIGURED)
@@ -298,7 +320,7 @@ class Adapter(base.Adapter):
         else:
             ton, npi = 1, 1
         given_ton, given_npi = self.text("source_ton"), self.text("source_npi")
-        return Address(
+        return SmppAddress(
             number, ton if given_ton == "auto" else int(given_ton), npi if given_npi == "auto" else int(given_npi)
         )
 
@@ -311,12 +333,12 @@ def _binds(settings: Mapping[str, base.Value]) -> list[Command]:
     return [Command.BIND_TRANSCEIVER] * count
 
 
-class _Connection:
+class _Binds:
     """The binds of one provider, held by this process."""
 
     def __init__(self, adapter: Adapter, report: Callable[[base.HookReply], None], name: str) -> None:
         self._adapter = adapter
-        self._links = Links(
+        self._links = BindPool(
             adapter.plan(),
             name=name,
             read=partial(answers.read_delivered, ids=adapter.ids),

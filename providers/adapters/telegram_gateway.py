@@ -209,7 +209,7 @@ def _request_id(status: object) -> str | None:
     return answers.identity(status.get("request_id")) if isinstance(status, dict) else None
 
 
-def _price(status: object) -> base.Price | None:
+def _price(status: object) -> base.MessagePrice | None:
     """Return what the request costs; nothing of it where Telegram has paid it back."""
     if not isinstance(status, dict):
         return None

@@ -229,11 +229,11 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
     return base.Result(Outcome.ACCEPTED, only, provider_status="0", is_delivered=is_delivered, price=_price(parts))
 
 
-def _price(parts: list[dict[str, Any]]) -> base.Price | None:
+def _price(parts: list[dict[str, Any]]) -> base.MessagePrice | None:
     """Return the sum of what Vonage takes for each part, in the euros of its accounts; None if one tells nothing."""
     found = [prices.price(part.get("message-price"), ACCOUNT_CURRENCY) for part in parts]
     amounts = [price.amount for price in found if price]
-    return base.Price(sum(amounts, Decimal()), ACCOUNT_CURRENCY) if len(amounts) == len(parts) else None
+    return base.MessagePrice(sum(amounts, Decimal()), ACCOUNT_CURRENCY) if len(amounts) == len(parts) else None
 
 
 def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:

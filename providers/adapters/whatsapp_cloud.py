@@ -195,8 +195,8 @@ class Adapter(base.Adapter):
         if str(data.get("id")) != self.settings["phone_number_id"]:
             return base.Health(False, "The API answered, but not about this phone number.")
         quality = str(data.get("quality_rating", ""))
-        told = f"; its quality is {quality.lower()}" if re.fullmatch(r"[A-Z_]{1,20}", quality) else ""
-        return base.Health(True, f"Token and phone number work{told}. The template cannot be asked about.")
+        quality_text = f"; its quality is {quality.lower()}" if re.fullmatch(r"[A-Z_]{1,20}", quality) else ""
+        return base.Health(True, f"Token and phone number work{quality_text}. The template cannot be asked about.")
 
     def verify_hook(self, request: base.HookRequest) -> None:
         """Check the call. A GET is the hand-shake and shows the verify token; any other is signed over its raw body."""

@@ -12,17 +12,16 @@ from datetime import UTC, datetime
 from enum import Enum
 from typing import Any, ClassVar
 
-from providers.errors import ProviderError
+from providers.errors import Outcome, ProviderError
 from providers.http.client import HttpClient, Timeouts
-from providers.outcomes import Outcome
 
 TIMEOUTS = Timeouts(connect=2.0, total=3.0)  # a user is waiting; a vendor that takes longer counts as away
 MAX_AGE_SECONDS = 120  # the oldest token: hCaptcha and reCAPTCHA keep one as long, Turnstile for 300 seconds
 ACTION = "send_code"  # the action that a widget must name, if it can name one
 
 
-class Verdict(Enum):
-    """The judgement of a user's token."""
+class ChallengeOutcome(Enum):
+    """What a vendor says of a user's token."""
 
     PASSED = "passed"
     FAILED = "failed"  # the user's token is wrong, too old, used before or not for us; another may pass
@@ -31,10 +30,10 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """A verdict with its reason: one clause for the log, without token or secret."""
+class ChallengeResult:
+    """An outcome with its reason: one clause for the log, without token or secret."""
 
-    verdict: Verdict
+    outcome: ChallengeOutcome
     reason: str = ""
 
 
@@ -52,7 +51,7 @@ class Site:
     min_score: float = 0.5
 
 
-PASSED = Judgement(Verdict.PASSED)
+PASSED = ChallengeResult(ChallengeOutcome.PASSED)
 
 
 class Vendor:
@@ -64,48 +63,52 @@ class Vendor:
     our_errors: ClassVar[frozenset[str]]  # our fault; any other error is the user's
     passing_errors: ClassVar[frozenset[str]] = frozenset()  # the vendor's own faults
 
-    def verify(self, site: Site, token: str, *, http: HttpClient, url: str = "") -> Judgement:
+    def verify(self, site: Site, token: str, *, http: HttpClient, url: str = "") -> ChallengeResult:
         """Ask the vendor, for at most 3 seconds. ``url`` is for tests. Never raises."""
         if len(token) > self.max_token_characters or not (token.isascii() and token.isprintable()):
-            return Judgement(Verdict.FAILED, "the token has not the form of one")
+            return ChallengeResult(ChallengeOutcome.FAILED, "the token has not the form of one")
         try:
             response = http.request("POST", url or self.verify_url, form=self.form(site, token), timeout=TIMEOUTS)
         except ProviderError as error:
             is_ours = error.outcome is Outcome.MISCONFIGURED
-            return Judgement(Verdict.MISCONFIGURED if is_ours else Verdict.UNAVAILABLE, str(error))
+            return ChallengeResult(
+                ChallengeOutcome.MISCONFIGURED if is_ours else ChallengeOutcome.UNAVAILABLE, str(error)
+            )
         try:
             answer = response.json()
         except ValueError:
             answer = None
         if response.status >= 500 or not isinstance(answer, dict) or not isinstance(answer.get("success"), bool):
-            return Judgement(Verdict.UNAVAILABLE, f"its answer makes no sense (HTTP {response.status})")
+            return ChallengeResult(ChallengeOutcome.UNAVAILABLE, f"its answer makes no sense (HTTP {response.status})")
         if answer["success"]:
-            return self.judge(site, answer)
+            return self.read_answer(site, answer)
         return self._read_errors(answer.get("error-codes"))
 
     def form(self, site: Site, token: str) -> dict[str, str]:
         return {"secret": site.secret, "response": token}
 
-    def judge(self, site: Site, answer: Mapping[str, Any]) -> Judgement:
+    def read_answer(self, site: Site, answer: Mapping[str, Any]) -> ChallengeResult:
         """Judge a token that the vendor accepted: it must also be fresh and come from one of the project's hosts."""
         age = _age(answer.get("challenge_ts"))
         if age is None:
-            return Judgement(Verdict.UNAVAILABLE, "its answer has no time that can be read")
+            return ChallengeResult(ChallengeOutcome.UNAVAILABLE, "its answer has no time that can be read")
         if age > MAX_AGE_SECONDS:
-            return Judgement(Verdict.FAILED, f"the token is {age:.0f} seconds old")
+            return ChallengeResult(ChallengeOutcome.FAILED, f"the token is {age:.0f} seconds old")
         host = answer.get("hostname") or answer.get("apk_package_name")  # Android apps have a package name
         if site.hosts and host and str(host).lower() not in site.hosts:
-            return Judgement(Verdict.FAILED, f"the token comes from {str(host)[:253]!r}, which is not allowed")
+            return ChallengeResult(
+                ChallengeOutcome.FAILED, f"the token comes from {str(host)[:253]!r}, which is not allowed"
+            )
         return PASSED
 
-    def _read_errors(self, codes: Any) -> Judgement:
+    def _read_errors(self, codes: Any) -> ChallengeResult:
         errors = {code for code in codes if isinstance(code, str)} if isinstance(codes, list) else set()
         known = ", ".join(sorted(errors & (self.our_errors | self.passing_errors)))
         if errors & self.our_errors:
-            return Judgement(Verdict.MISCONFIGURED, f"it does not accept our request ({known})")
+            return ChallengeResult(ChallengeOutcome.MISCONFIGURED, f"it does not accept our request ({known})")
         if errors & self.passing_errors:
-            return Judgement(Verdict.UNAVAILABLE, f"it has a fault of its own ({known})")
-        return Judgement(Verdict.FAILED, "it does not accept the token")
+            return ChallengeResult(ChallengeOutcome.UNAVAILABLE, f"it has a fault of its own ({known})")
+        return ChallengeResult(ChallengeOutcome.FAILED, "it does not accept the token")
 
 
 def _age(moment: Any) -> float | None:

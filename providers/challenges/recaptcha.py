@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from providers.challenges import base
-from providers.challenges.base import ACTION, Judgement, Site, Verdict
+from providers.challenges.base import ACTION, ChallengeOutcome, ChallengeResult, Site
 
 
 class ReCaptcha(base.Vendor):
@@ -14,11 +14,11 @@ class ReCaptcha(base.Vendor):
     dummy_secrets = frozenset({"6LeIxAcTAAAAAGG-vFI1TnRWxMZNFuojJ4WifJWe"})
     our_errors = frozenset({"missing-input-secret", "invalid-input-secret", "bad-request"})
 
-    def judge(self, site: Site, answer: Mapping[str, Any]) -> Judgement:
+    def read_answer(self, site: Site, answer: Mapping[str, Any]) -> ChallengeResult:
         if "score" in answer:
             if answer.get("action") != ACTION:
-                return Judgement(Verdict.FAILED, "the token was made for another action")
+                return ChallengeResult(ChallengeOutcome.FAILED, "the token was made for another action")
             score = answer["score"]
             if not isinstance(score, int | float) or score < site.min_score:
-                return Judgement(Verdict.FAILED, "the score is too low")
-        return super().judge(site, answer)
+                return ChallengeResult(ChallengeOutcome.FAILED, "the score is too low")
+        return super().read_answer(site, answer)

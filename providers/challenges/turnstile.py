@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from providers.challenges import base
-from providers.challenges.base import ACTION, Judgement, Site, Verdict
+from providers.challenges.base import ACTION, ChallengeOutcome, ChallengeResult, Site
 
 _ENDING = "0000000000000000000000000000000AA"
 
@@ -28,8 +28,8 @@ class Turnstile(base.Vendor):
         digest = hashlib.sha256(f"{site.site_key}:{token}".encode()).digest()
         return {**super().form(site, token), "idempotency_key": str(uuid.UUID(bytes=digest[:16], version=4))}
 
-    def judge(self, site: Site, answer: Mapping[str, Any]) -> Judgement:
+    def read_answer(self, site: Site, answer: Mapping[str, Any]) -> ChallengeResult:
         action = answer.get("action")  # empty where the widget names none
         if action and action != ACTION:
-            return Judgement(Verdict.FAILED, "the token was made for another action")
-        return super().judge(site, answer)
+            return ChallengeResult(ChallengeOutcome.FAILED, "the token was made for another action")
+        return super().read_answer(site, answer)

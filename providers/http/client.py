@@ -35,11 +35,10 @@ from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Timeout, make_headers
 from urllib3.exceptions import HTTPError
 from urllib3.util import Url
 
-from providers.errors import NoAnswer, ProviderError
+from providers.errors import NoAnswer, Outcome, ProviderError
 from providers.http import ssrf
 from providers.http.connections import Pools
 from providers.http.deadline import seconds_left, within
-from providers.outcomes import Outcome
 
 MAX_BODY_BYTES = 64 * 1024  # the longest body: vendors' answers have a few KiB
 # The statuses of a server in front of the vendor's own, which may have handed the request on and lost the answer: a bad
@@ -155,8 +154,8 @@ class HttpClient:
                 answered = _read_body(response, wants_body=wants_body)
             except HTTPError:
                 raise NoAnswer(f"{target.host}: {_why_no_answer()}") from None
-        told = {name.lower(): value for name, value in response.headers.itermerged()}
-        return HttpAnswer(response.status, told, answered)
+        received = {name.lower(): value for name, value in response.headers.itermerged()}
+        return HttpAnswer(response.status, received, answered)
 
     def touch(self, url: str, *, timeout: Timeouts = DEFAULT) -> None:
         """Connect, for https with the TLS handshake, and hang up without asking anything.

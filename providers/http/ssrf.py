@@ -83,7 +83,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f\\]")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")  # urllib3 would take every other escape for one, too
 
 
-def judge_url(url: str, allowed_networks: Sequence[str] = ()) -> None:
+def check_url(url: str, allowed_networks: Sequence[str] = ()) -> None:
     """Judge a URL before it is stored. Raises :class:`AddressBlocked` with a sentence for its owner."""
     if len(url) > MAX_URL_LENGTH:
         raise AddressBlocked(_("the URL is longer than {most} characters").format(most=MAX_URL_LENGTH))
@@ -112,7 +112,7 @@ def _read_url(url: str, allowed_networks: tuple[str, ...]) -> Url:
     if "#" in url:
         raise AddressBlocked(_("the URL must not hold a fragment (#)"))
     host = (parsed.host or "").strip("[]")
-    judge_host(host, allowed_networks)
+    check_host(host, allowed_networks)
     if needs_allowed_network(parsed.scheme, parsed.port) and not _may_be_allowed(host, networks(allowed_networks)):
         raise AddressBlocked(_("only https on port 443 or 8443 is allowed outside the operator's allowed networks"))
     return parsed
@@ -123,7 +123,7 @@ def needs_allowed_network(scheme: str, port: int | None) -> bool:
     return scheme != "https" or (port is not None and port not in PUBLIC_PORTS)
 
 
-def judge_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
+def check_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
     """Judge a host as written, without resolving a name. Raises :class:`AddressBlocked`."""
     address = _literal(host)
     allowed = networks(allowed_networks)
@@ -168,7 +168,7 @@ def connect(
     networks. Raises :class:`AddressBlocked` and :class:`NotConnected`.
     """
     deadline = Deadline(timeout)
-    judge_host(host, allowed_networks)
+    check_host(host, allowed_networks)
     addresses = _addresses(host, port, timeout, resolver or partial(resolve, may_be_local=bool(allowed_networks)))
     allowed = networks(allowed_networks)
     for address in addresses:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qs
 
-from providers.base import HookRequest, OutgoingMessage, Price, Receipt, ReceiptStatus
+from providers.base import HookRequest, MessagePrice, OutgoingMessage, Receipt, ReceiptStatus
 from providers.errors import AddressBlocked, HookForged, HookUnreadable
 from providers.http import ssrf
 
@@ -29,7 +29,7 @@ _TIMESTAMP = re.compile(r"[0-9]{1,12}")
 def report_url(message: OutgoingMessage, allowed_networks: Sequence[str]) -> str:
     """Return our address for reports; empty if a report could not arrive there, such as at a private address."""
     try:
-        ssrf.judge_url(message.hook_url or "", allowed_networks)
+        ssrf.check_url(message.hook_url or "", allowed_networks)
     except AddressBlocked:
         return ""
     return message.hook_url or ""
@@ -50,7 +50,7 @@ def receipt(
     reasons: Mapping[int, str] = NO_REASONS,
     reference: object = None,
     is_suppressed: bool = False,
-    price: Price | None = None,
+    price: MessagePrice | None = None,
 ) -> Receipt:
     """Return the receipt of a vendor that reports a ``word`` and, of a failure, a number of the error.
 

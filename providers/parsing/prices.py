@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal, InvalidOperation
 
-from providers.base import Price
+from providers.base import MessagePrice
 
 MOST = Decimal(1_000_000_000)  # of any currency for one message: more is a mistake
 PLACES = 8  # decimal places that are kept; services write six at the most
@@ -14,7 +14,7 @@ NUMBER_MAX_LENGTH = 40  # characters of a price: longer ones are no prices
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 
-def price(amount: object, currency: object, *, times: int = 1) -> Price | None:
+def price(amount: object, currency: object, *, times: int = 1) -> MessagePrice | None:
     """Return ``times`` an amount as a price; None for whatever is none. Services write a charge with a minus too."""
     if not isinstance(currency, str) or not _CURRENCY.fullmatch(currency.upper()):
         return None
@@ -30,4 +30,4 @@ def price(amount: object, currency: object, *, times: int = 1) -> Price | None:
         return None
     if not number.is_finite() or number >= MOST:
         return None
-    return Price(round(number, PLACES), currency.upper())
+    return MessagePrice(round(number, PLACES), currency.upper())

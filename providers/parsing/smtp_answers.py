@@ -57,7 +57,7 @@ def explain(error: OSError | ValueError, *, is_in_doubt: bool) -> ProviderError:
         return ProviderError("no confirmation came from the mail server", Outcome.UNKNOWN)
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, answer = next(iter(error.recipients.values()))
-        return _judged("refused the recipient", code, answer)
+        return _refusal_of("refused the recipient", code, answer)
     if isinstance(error, smtplib.SMTPResponseException):
         return _explain_answer(error)
     if isinstance(error, smtplib.SMTPServerDisconnected):
@@ -92,11 +92,11 @@ def _explain_content(code: int, answer: bytes | str) -> ProviderError:
     if code < 400:
         return ProviderError("the mail server's answer makes no sense", Outcome.UNKNOWN)
     if _fault(code, _enhanced(answer), "") is Outcome.REFUSED:
-        return _judged("refused the content", code, answer)
+        return _refusal_of("refused the content", code, answer)
     return _refusal("refused the content", code, answer, Outcome.MISCONFIGURED)
 
 
-def _judged(what: str, code: int, answer: bytes | str) -> ProviderError:
+def _refusal_of(what: str, code: int, answer: bytes | str) -> ProviderError:
     """Judge a refusal at a step at which the server may mean us or the recipient."""
     enhanced, text = _enhanced(answer), _decode(answer)
     outcome = _fault(code, enhanced, text)

@@ -19,7 +19,7 @@ from providers.base import HookEvent, Outcome
 from providers.errors import NotConnected, ProviderError
 from providers.http.deadline import Deadline
 from providers.smpp.pdu import Command, Pdu, Status, Unreadable
-from providers.smpp.session import UNBIND_SECONDS, Refused, Session, dial
+from providers.smpp.session import UNBIND_SECONDS, Refused, SmppSession, dial
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ THROTTLED = frozenset({Status.THROTTLED, Status.QUEUE_FULL})
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class BindConfig:
     """The message centre, and how to bind to it.
 
     ``binds`` names one command for each bind. ``rate`` is in messages a second over all binds, 0 for no limit.
@@ -64,10 +64,10 @@ class Plan:
     enquire_seconds: float
     refusal: Callable[[int], ProviderError]
 
-    def open(self, command: Command, on_message: Callable[[Session, Pdu], None]) -> Session:
+    def open(self, command: Command, on_message: Callable[[SmppSession, Pdu], None]) -> SmppSession:
         """Return a bound session. Raises :class:`ProviderError`."""
         connected = dial(self.host, self.port, is_tls=self.is_tls, allowed_networks=self.allowed_networks)
-        session = Session(connected, on_message, enquire_seconds=self.enquire_seconds)
+        session = SmppSession(connected, on_message, enquire_seconds=self.enquire_seconds)
         try:
             session.bind(command, self.bind_body)
         except Refused as refused:
@@ -79,7 +79,7 @@ class Plan:
         return session
 
 
-class Links:
+class BindPool:
     """The binds of one provider, each kept up by a thread of its own.
 
     ``name`` is the provider's, for the log. ``read`` turns a delivered PDU into an event, or None if it holds none.
@@ -89,7 +89,7 @@ class Links:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: BindConfig,
         *,
         name: str,
         read: Callable[[Pdu], HookEvent | None],
@@ -99,14 +99,14 @@ class Links:
         self.plan = plan
         self._name, self._read, self._report, self._report_state = name, read, report, report_state
         self._changed = threading.Condition()
-        self._bound: dict[Session, Command] = {}
+        self._bound: dict[SmppSession, Command] = {}
         self._lost_at = time.monotonic()
         self._problem: ProviderError = NotConnected("no bind to the message centre")
         self._next_at = 0.0  # when the rate lets the next message leave
         self._resume_at = 0.0  # when a centre that throttled us is asked again
         self._throttle_seconds = 0.0
         self._closing = threading.Event()
-        self._unreported: queue.Queue[tuple[Session, Pdu] | None] = queue.Queue(MAX_UNREPORTED)
+        self._unreported: queue.Queue[tuple[SmppSession, Pdu] | None] = queue.Queue(MAX_UNREPORTED)
         self._threads = [
             threading.Thread(target=self._keep_bound, args=(command,), daemon=True) for command in plan.binds
         ]
@@ -148,7 +148,7 @@ class Links:
         for session in bound:
             session.end("no answer to our unbind")
 
-    def _take_slot(self, messages: int) -> Session:
+    def _take_slot(self, messages: int) -> SmppSession:
         """Return a bind with room in its window, with that room taken. Wait a moment for it, and for the rate."""
         try:
             deadline = time.monotonic() + Deadline(SLOT_SECONDS).left()
@@ -174,7 +174,7 @@ class Links:
                     raise ProviderError("the message centre takes no more at the moment", Outcome.RATE_LIMITED)
                 self._changed.wait((min(deadline, may_leave_at) if free else deadline) - now)
 
-    def _give_back(self, session: Session) -> None:
+    def _give_back(self, session: SmppSession) -> None:
         with self._changed:
             session.in_flight -= 1
             self._changed.notify_all()
@@ -208,7 +208,7 @@ class Links:
             self._closing.wait(pause * random.uniform(0.5, 1.0))  # noqa: S311  (nothing to be guessed)
             pause = min(2 * pause, MAX_PAUSE_SECONDS)
 
-    def _use_until_lost(self, session: Session, command: Command) -> None:
+    def _use_until_lost(self, session: SmppSession, command: Command) -> None:
         with self._changed:
             self._bound[session] = command
             self._changed.notify_all()
@@ -245,7 +245,7 @@ class Links:
         bound = len(self._bound)
         self._report_state(bound, "" if bound == len(self.plan.binds) else str(self._problem))
 
-    def _queue_delivered(self, session: Session, pdu: Pdu) -> None:
+    def _queue_delivered(self, session: SmppSession, pdu: Pdu) -> None:
         """Queue what the centre delivered. The session's thread calls this, and must read on at once."""
         try:
             self._unreported.put_nowait((session, pdu))
@@ -254,7 +254,7 @@ class Links:
 
     def _report_receipts(self) -> None:
         """Store receipts and answer them, in a thread of its own, up to a batch at a time."""
-        batch: list[tuple[Session, Pdu] | None] = []
+        batch: list[tuple[SmppSession, Pdu] | None] = []
         while None not in batch:
             batch = []
             with suppress(queue.Empty):
@@ -266,7 +266,7 @@ class Links:
             self._store_and_answer([delivered for delivered in batch if delivered is not None])
         self._report_state(0, "the worker parts from it")
 
-    def _store_and_answer(self, delivered: list[tuple[Session, Pdu]]) -> None:
+    def _store_and_answer(self, delivered: list[tuple[SmppSession, Pdu]]) -> None:
         events: list[HookEvent] = []
         waiting = []
         for session, pdu in delivered:

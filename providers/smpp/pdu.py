@@ -104,7 +104,7 @@ def printable(octets: bytes) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class SmppAddress:
     """An address: a number of at most 20 characters, its kind (``ton``) and its numbering plan (``npi``)."""
 
     number: str
@@ -119,8 +119,8 @@ class Address:
 class ShortMessage:
     """The body of ``submit_sm`` and ``deliver_sm``, which are laid out alike."""
 
-    source: Address
-    destination: Address
+    source: SmppAddress
+    destination: SmppAddress
     content: bytes = field(default=b"", repr=False)
     data_coding: int = 0
     esm_class: int = 0
@@ -148,7 +148,7 @@ class ShortMessage:
     @classmethod
     def read(cls, body: bytes) -> ShortMessage:
         """Read a body. Raises :class:`Unreadable`."""
-        reader = _Reader(body)
+        reader = _PduReader(body)
         service_type = reader.text()
         source, destination = reader.address(), reader.address()
         esm_class, _, _ = reader.octets(3)
@@ -169,7 +169,7 @@ class ShortMessage:
         )
 
 
-class _Reader:
+class _PduReader:
     def __init__(self, body: bytes) -> None:
         self._body = body
         self._at = 0
@@ -189,9 +189,9 @@ class _Reader:
         self._at = end + 1
         return printable(found)
 
-    def address(self) -> Address:
+    def address(self) -> SmppAddress:
         ton, npi = self.octets(2)
-        return Address(self.text(), ton, npi)
+        return SmppAddress(self.text(), ton, npi)
 
     def tlvs(self) -> dict[int, bytes]:
         found = {}

@@ -55,7 +55,7 @@ def dial(host: str, port: int, *, is_tls: bool, allowed_networks: Sequence[str])
         raise NotConnected("no TLS with the message centre; does this port speak plain SMPP?") from None
 
 
-class Session:
+class SmppSession:
     """A session. One thread owns it: the thread binds, then reads with :meth:`serve`. Any thread may :meth:`request`.
 
     ``on_message`` gets what the centre delivers, and must not block. :meth:`answer` answers it.
@@ -64,7 +64,7 @@ class Session:
     answer_seconds = ANSWER_SECONDS
 
     def __init__(
-        self, connected: socket.socket, on_message: Callable[[Session, Pdu], None], *, enquire_seconds: float
+        self, connected: socket.socket, on_message: Callable[[SmppSession, Pdu], None], *, enquire_seconds: float
     ) -> None:
         connected.settimeout(WRITE_SECONDS)
         self._socket = connected

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from tests.admin.rows import values_on
-from verification.core.dates import DAY, DAY_AND_TIME, written_date, written_moment, zone_name
+from verification.core.formats import DAY, DAY_AND_TIME, written_date, written_moment, zone_name
 from verification.models import ApiKey, ListEntry, Message
 
 MOMENT = datetime(2026, 11, 24, 20, 15, 30, tzinfo=UTC)

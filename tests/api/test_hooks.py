@@ -10,7 +10,7 @@ from django.utils import timezone
 from providers.base import Outcome, Receipt, ReceiptStatus, Result
 from providers.errors import HookUnreadable
 from tests import factories
-from tests.test_bulkhead import waiting
+from tests.core.test_bulkhead import waiting
 from verification import sql
 from verification.core import bulkhead
 from verification.core.bulkhead import BulkheadFull

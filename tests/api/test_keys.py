@@ -13,7 +13,7 @@ from tests.fakes.outage import database_away
 from verification.core import caching
 from verification.core.crypto import stored_digest
 from verification.models import Alert, ApiKey, Decision, KeyKind, Message, Session
-from verification.services.projects import callers
+from verification.services.projects import keys
 from verification.services.projects.keys import issue_key, revoke_key
 from verification.services.records.decisions import RULES
 
@@ -236,16 +236,16 @@ def test_a_key_that_is_over_is_refused_within_a_second(api, project, end):
 
 
 def test_the_second_began_when_the_database_was_asked_not_when_it_answered(api, project, monkeypatch):
-    now, call = [1000.0], callers.sql.call
+    now, call = [1000.0], keys.sql.call
 
     def slow(function, **arguments):
         row = call(function, **arguments)
         now[0] += 0.9
         return row
 
-    for module in (callers, caching):
+    for module in (keys, caching):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    monkeypatch.setattr(callers, "sql", SimpleNamespace(call=slow))
+    monkeypatch.setattr(keys, "sql", SimpleNamespace(call=slow))
     assert api.settings().status_code == 200
     revoke(project)
     now[0] += 0.1

@@ -9,7 +9,7 @@ from django.test import Client
 
 from config.logs import formatter
 from tests.fakes.outage import database_away
-from verification.core import caching, request_log
+from verification.core import caching, logs
 
 pytestmark = pytest.mark.django_db
 
@@ -17,9 +17,9 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def lines(caplog):
     """The lines so far, as they are written."""
-    caplog.set_level(logging.INFO, logger=request_log.__name__)
+    caplog.set_level(logging.INFO, logger=logs.__name__)
     write = formatter("json").format
-    return lambda: [json.loads(write(record)) for record in caplog.records if record.name == request_log.__name__]
+    return lambda: [json.loads(write(record)) for record in caplog.records if record.name == logs.__name__]
 
 
 def test_a_refusal_is_found_by_its_request_id_with_code_project_and_endpoint(lines, client, project):
@@ -47,25 +47,23 @@ def test_a_wrong_webhook_address_is_not_written_out(lines, client):
 
 
 def test_of_a_flood_so_many_lines_are_written_and_the_rest_are_counted():
-    allowance = request_log.Allowance()
-    taken = [allowance.take(100.5) for _ in range(request_log.LINES_A_SECOND + 30)]
-    assert taken.count((True, 0)) == request_log.LINES_A_SECOND and taken[-1] == (False, 0)
+    allowance = logs.LineBudget()
+    taken = [allowance.take(100.5) for _ in range(logs.LINES_A_SECOND + 30)]
+    assert taken.count((True, 0)) == logs.LINES_A_SECOND and taken[-1] == (False, 0)
     assert [allowance.take(101.0), allowance.take(101.0)] == [(True, 30), (True, 0)]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_flood_of_requests_while_the_database_is_away_does_not_flood_the_log(client, project, caplog, monkeypatch):
-    monkeypatch.setattr(request_log, "LINES_A_SECOND", 2)
+    monkeypatch.setattr(logs, "LINES_A_SECOND", 2)
     seconds = iter([100.1, 100.2, 100.3, 100.4, 101.5])
-    monkeypatch.setattr(request_log, "time", Mock(monotonic=lambda: next(seconds)))
+    monkeypatch.setattr(logs, "time", Mock(monotonic=lambda: next(seconds)))
     caching.clear_all()
     with database_away():
         answers = [client.get("/session/settings", headers={"x-api-key": project.api_key}) for _ in range(5)]
     assert {answer.status_code for answer in answers} == {503}
     told = [
-        getattr(record, "request_id", record.getMessage())
-        for record in caplog.records
-        if record.name == request_log.__name__
+        getattr(record, "request_id", record.getMessage()) for record in caplog.records if record.name == logs.__name__
     ]
     shown = [answers[number]["X-Request-Id"] for number in (0, 1, 4)]
     assert told == [
@@ -102,7 +100,7 @@ def test_a_form_with_too_many_fields_leaves_the_line_of_a_refusal_and_no_other(l
 
 
 def test_forged_forms_share_the_lines_of_all_refusals(caplog, monkeypatch):
-    monkeypatch.setattr(request_log.allowance, "take", lambda _now: (False, 0))
+    monkeypatch.setattr(logs.allowance, "take", lambda _now: (False, 0))
     assert Client(enforce_csrf_checks=True).post("/admin/login/").status_code == 403
     assert [record for record in caplog.records if record.name == "django.security.csrf"] == []
 

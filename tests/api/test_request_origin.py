@@ -7,7 +7,7 @@ from tests import factories
 from tests.api.calls import WRONG
 from verification.models import Message, Recipient, Session, VerifyToken, WrongCode
 from verification.services.analytics.search import search
-from verification.services.analytics.timeline.story import story_of
+from verification.services.analytics.timeline.read import read_timeline
 from verification.services.maintenance.forgetting import export, forget
 
 pytestmark = pytest.mark.django_db
@@ -59,7 +59,7 @@ def test_each_step_keeps_the_id_of_its_request_and_the_network_of_its_caller(ask
 
 
 def test_the_story_begins_with_the_request_and_names_those_that_followed(asking):
-    story = story_of(asking.verify())
+    story = read_timeline(asking.verify())
     told = {event.text.partition(",")[0]: event for event in story.events if event.request}
     assert {name: event.request for name, event in told.items()} == {
         "Your app asked for a code": asking.ids["create"],
@@ -132,4 +132,4 @@ def test_of_many_requests_of_one_id_the_newest_stories_are_found(api, project):
 @pytest.mark.parametrize("network", ["127.0.0.1", "10.0.0.7", "not an address"])
 def test_a_network_that_tells_nobody_apart_is_not_told(api, network):
     answer = api.create(headers={"x-forwarded-for": network})
-    assert "From" not in story_of(Session.objects.get(pk=answer.data["session_id"])).events[0].detail
+    assert "From" not in read_timeline(Session.objects.get(pk=answer.data["session_id"])).events[0].detail

@@ -5,6 +5,8 @@ import shutil
 import pytest
 from django.db import connection
 
+PATIENCE = 60_000  # milliseconds, of each wait in a page: the machine may be busy
+
 
 @pytest.fixture(scope="package")
 def chromium():
@@ -27,6 +29,7 @@ def chromium():
 def browser_page(chromium):
     """A page of a browser that knows nothing of earlier tests, and everything its console complained about."""
     context = chromium.new_context()
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     complaints = []
     page.on("console", lambda said: complaints.append(said.text) if said.type in ("error", "warning") else None)

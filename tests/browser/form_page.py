@@ -49,7 +49,6 @@ class Page:
         self.files = {}  # what is served in place of the page and its script
 
     def open(self, attributes="", html=""):
-        self.page.set_default_timeout(10_000)
         self.attributes, self.html = attributes, html
         self.page.goto(self.origin)
         return self

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from tests.admin.rows import make_panel
 from tests.browser.test_admin import PASSWORD, log_in
+from tests.live import wait_until
 from verification.models import (
     BreakerOpening,
     Channel,
@@ -148,7 +149,7 @@ def test_the_keyboard_passes_the_menu_and_logs_out(live_server, browser_page, pa
     page.keyboard.press("Tab")
     assert focused(page) == "Skip to the content"
     page.keyboard.press("Enter")
-    assert page.evaluate("document.activeElement.id") == "main-content"
+    page.wait_for_function("document.activeElement.id == 'main-content'")
     page.goto(live_server.url + reverse("admin:index"))
     tab_to(page, "owner")
     page.keyboard.press("Enter")
@@ -170,7 +171,7 @@ def test_the_keyboard_sets_a_filter_and_closes_the_filters(live_server, browser_
     page.locator("#changelist-filter").wait_for(state="visible")
     page.keyboard.press("Escape")
     page.locator("#changelist-filter").wait_for(state="hidden")
-    assert focused(page).startswith("Filters")
+    wait_until(lambda: focused(page).startswith("Filters"), "the focus is back")
     page.keyboard.press("Enter")
     tab_to(page, "Failed")
     page.keyboard.press("Enter")

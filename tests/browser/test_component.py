@@ -11,7 +11,7 @@ from tests.live import wait_until
 from verification.models import Message, MessageStatus, Session
 from verification.services.delivery.sweep import sweep_once
 from verification.services.projects import projects
-from verification.services.providers.sandbox import add_sandbox
+from verification.services.providers.accounts import add_sandbox
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -106,7 +106,6 @@ def is_open(port):
 
 
 def open_page(page, shop):
-    page.set_default_timeout(60_000)  # milliseconds: the machine may be busy
     page.goto(shop.origin)
 
 
@@ -182,7 +181,6 @@ def test_the_demo_shows_the_message_and_what_the_server_is_told(shop, browser_pa
     if not AXE.exists():
         pytest.skip("axe-core is not installed: npm install --prefix var/npm axe-core@4.10.3")
     page, complaints = browser_page
-    page.set_default_timeout(60_000)  # milliseconds: the machine may be busy
     shop.service.python(MAKE_DEMO)
     page.goto(shop.service.environment["BASE_URL"] + "/demo/")
     page.evaluate(AXE.read_text())

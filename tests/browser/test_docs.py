@@ -6,7 +6,9 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 import pytest
 
+from tests.browser.conftest import PATIENCE
 from tests.browser.test_access import AXE, JUDGE
+from tests.conftest import load_application
 from verification.api.reference import views
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("form in the browser")]
@@ -25,8 +27,7 @@ class Silent(WSGIRequestHandler):
 def address(django_db_blocker):
     """The address at which the pages are served; they need no database."""
     with django_db_blocker.unblock():  # the application looks there for the ring of keys, whether it is there or not
-        from config.wsgi import application
-
+        application = load_application()
     with make_server("127.0.0.1", 0, application, Server, Silent) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -37,6 +38,7 @@ def address(django_db_blocker):
 def page(request, chromium, address):
     """A page whose complaints are collected in ``page.complaints``; refusals by the CSP are among them."""
     page = chromium.new_page(base_url=address, color_scheme=getattr(request, "param", "light"))
+    page.set_default_timeout(PATIENCE)
     page.complaints = []
     page.on("console", lambda message: page.complaints.append(message.text))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
@@ -49,10 +51,10 @@ def page(request, chromium, address):
 @pytest.mark.parametrize("page", ["light", "dark"], indirect=True)
 def test_the_reference_shows_every_operation(page):
     page.goto("/docs/")
-    page.wait_for_selector(".side a")
     operations = sum(len(methods) for methods in views.description()["paths"].values())
-    assert page.locator(".side a").count() == operations
-    assert page.locator(".opblock").count() == operations + len(views.description()["webhooks"])
+    for shown, count in ((".side a", operations), (".opblock", operations + len(views.description()["webhooks"]))):
+        page.locator(shown).nth(count - 1).wait_for()
+        assert page.locator(shown).count() == count
     assert page.complaints == []
 
 
@@ -94,7 +96,7 @@ def test_axe_finds_nothing_on_the_page_of_a_code(page):
         pytest.skip("axe-core is not installed: npm install --prefix var/npm axe-core@4.10.3")
     page.goto("/docs/errors/")
     page.locator("#channel_timeout h3 a").click()
-    assert page.url.endswith("/docs/errors/channel_timeout/")
+    page.wait_for_url("**/docs/errors/channel_timeout/")
     assert page.locator(".endpoints a").first.get_attribute("href") == "/docs/#/Session/sendSession"
     assert page.complaints == []
     for width in (1280, 390):

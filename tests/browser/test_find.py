@@ -27,6 +27,7 @@ def test_the_slash_and_a_number_lead_to_what_happened(live_server, browser_page,
     page.keyboard.press("/")
     if width < 1280:  # where the menu is closed the key opens the search's page
         page.wait_for_url(live_server.url + reverse("admin:verification_find"))
+    page.wait_for_function("document.activeElement.matches('input')")
     page.keyboard.type(ADDRESS)
     page.keyboard.press("Enter")
     session = reverse("admin:verification_session_change", args=(panel.rows[Session].pk,))

@@ -58,7 +58,6 @@ class Hosted:
 
     def __init__(self, service, browser_page, port):
         self.service, (self.page, self.complaints), self.port = service, browser_page, port
-        self.page.set_default_timeout(15_000)  # milliseconds: the machine may be busy
         self.back = f"http://localhost:{port}/verified"
         self.project = factories.project(name="Corner Shop", channels=("sms", "voice", "email"))
         self.project.test_login(TO, CODE)

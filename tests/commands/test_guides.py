@@ -1,6 +1,7 @@
 """The commands of the pages do what the pages say, typed word for word into this process.
 
-Commands that reach the outside, go on for ever or belong to another drill are checked in tests/test_snippets.py alone.
+Commands that reach the outside, go on for ever or belong to another drill are checked in
+tests/docs/test_snippets.py alone.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.django_db
 
 # What ends by itself and works on the database alone.
 EXECUTED = {
-    *("addprovider", "addtestlogin", "checkintegrity", "createproject", "exportproject", "forget", "issuekey", "list"),
+    *("addprovider", "addtestlogin", "checkintegrity", "createproject", "forget", "issuekey", "list"),
     *("provider", "reencrypt", "revokekey", "setproject"),
 }
 OWNER = "me@example.com"
@@ -112,31 +113,3 @@ def test_the_message_centre_is_set_up_as_its_page_says():
         made.settings.items()
     )
     assert (made.settings["tls"], stored_secrets(made)["password"]) == (True, "hunter2")
-
-
-def test_a_set_up_is_written_shown_and_brought_back_with_its_secrets(machine, monkeypatch):
-    page = "docs/configuration-file.md"
-    (machine / "shop.yaml").write_text(block(page, "yaml"))
-    export, *changes = commands(block(page, "sh", "--dry-run"))
-    by_variable, by_folder = commands(block(page, "sh", "--secrets"))
-    [(name, _)] = re.findall(r"^(WATCHWORD_SECRET_\w+)=(\S+) manage", block(page, "sh", "--secrets"), re.MULTILINE)
-    monkeypatch.setenv(name, "hunter2")
-    monkeypatch.setenv("WATCHWORD_SECRET_SHOP_TEAM_CHAT", "https://hooks.slack.example/1")
-    with pytest.raises(SystemExit) as ended:
-        run(*changes[0][1:])
-    assert ended.value.code == 2  # as the page says of --dry-run
-    run(*by_variable[1:], "--yes")
-    gateway = Provider.objects.get(name="Gateway")
-    assert stored_secrets(gateway)["password"] == "hunter2"
-
-    monkeypatch.delenv(name)
-    secrets = machine / "secrets"
-    secrets.mkdir()
-    (secrets / "shop_gateway_password").write_text("hunter3\n")
-    run(*(str(secrets) if word == "/run/secrets/watchword" else word for word in by_folder[1:]), "--yes")
-    gateway.refresh_from_db()
-    assert stored_secrets(gateway)["password"] == "hunter3"
-
-    (machine / "again.yaml").write_text(run(*export[1:]))
-    run("apply", "again.yaml", "--dry-run")  # would end with 2 where anything differed
-    run(*changes[1][1:])  # asks nobody, as there is nothing to change

@@ -72,7 +72,7 @@ class Up:
         return json.loads((self.home / "demo.json").read_text())
 
     def post(self, path: str, body: object, key: str) -> Any:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with contextlib.closing(connection):
             connection.request("POST", path, json.dumps(body), {"content-type": "application/json", "x-api-key": key})
             response = connection.getresponse()

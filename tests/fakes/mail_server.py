@@ -14,6 +14,8 @@ from typing import Any
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import AuthResult
 
+from tests.live import free_port
+
 USERNAME, PASSWORD = "robot", "right-password"
 
 
@@ -72,10 +74,7 @@ def mail_server(
         options["authenticator"] = authenticate
     if starttls is not None:
         options.update(tls_context=starttls, require_starttls=True)
-    controller = Controller(handler, hostname="127.0.0.1", port=0, ssl_context=tls, **options)
-    # aiosmtpd probes the port it was given, not the one it got.
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        controller.port = free.getsockname()[1]
+    controller = Controller(handler, hostname="127.0.0.1", port=free_port(), ssl_context=tls, **options)
     controller.start()
     try:
         yield controller.port

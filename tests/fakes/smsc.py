@@ -1,6 +1,6 @@
 """A message centre on loopback that does as it is told, the bad manners of real ones included.
 
-It reads and writes with our own PDU code, which tests/providers/test_smpp_pdu.py and npm's server keep honest.
+It reads and writes with our own PDU code, which tests/providers/smpp/test_pdu.py and npm's server keep honest.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from providers.smpp.pdu import RESPONSE, Address, Command, Pdu, ShortMessage, Status, Tag, Unreadable, take
+from providers.smpp.pdu import RESPONSE, Command, Pdu, ShortMessage, SmppAddress, Status, Tag, Unreadable, take
+from tests.live import free_port
 
 BINDS = (Command.BIND_TRANSCEIVER, Command.BIND_TRANSMITTER, Command.BIND_RECEIVER)
 AGAIN_SECONDS = 0.5  # until a receipt that could not be stored comes again
@@ -92,8 +93,8 @@ class Smsc:
     def start(self) -> None:
         """Listen, at the port that it had."""
         self._is_stopped = False
+        self.port = self.port or free_port()  # that nobody takes while this is down
         self._listener = socket.create_server(("127.0.0.1", self.port))
-        self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def stop(self) -> None:
@@ -224,7 +225,7 @@ def by_tlvs(identity: str, message: ShortMessage, state: int = 2) -> ShortMessag
     return ShortMessage(message.destination, message.source, esm_class=0x04, tlvs=tlvs)
 
 
-NOBODY = ShortMessage(Address("Shop"), Address("4915112345678", 1, 1))
+NOBODY = ShortMessage(SmppAddress("Shop"), SmppAddress("4915112345678", 1, 1))
 
 
 def text_of(messages: list[ShortMessage]) -> str:

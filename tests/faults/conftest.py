@@ -31,6 +31,16 @@ def service(tmp_path_factory, traces):
 
 
 @pytest.fixture(scope="module")
+def own_service(tmp_path_factory):
+    """A service in the production mode for the tests of one file, which take it apart."""
+    live = LiveService(tmp_path_factory.mktemp("own"), is_embedded=False, METRICS_TOKEN=METRICS_TOKEN)
+    try:
+        yield live.start()
+    finally:
+        live.stop()
+
+
+@pytest.fixture(scope="module")
 def gateway():
     with FakeHttpServer() as server:
         yield server

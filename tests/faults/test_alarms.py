@@ -1,6 +1,6 @@
 """Each alarm fires on a live service under load: a Prometheus scrapes it, and each test brings about what one warns of.
 
-The expressions are those of deploy/prometheus, over windows that are cut short (tests/fakes/prometheus.py). All tests
+The expressions are those of deploy/prometheus, over windows that are cut short (tests/servers/prometheus.py). All tests
 share one service, and each leaves it sound.
 """
 
@@ -18,10 +18,10 @@ import psycopg
 import pytest
 
 from tests.fakes.http_server import FakeHttpServer, answer
-from tests.fakes.prometheus import DASHBOARDS, PROGRAM, SCRAPE_SECONDS, Prometheus, faster, queries
 from tests.faults.conftest import METRICS_TOKEN
 from tests.faults.shop import Shop, open_shop, recipient
-from tests.live import LiveService, at_once, wait_until
+from tests.live import at_once, wait_until
+from tests.servers.prometheus import DASHBOARDS, PROGRAM, SCRAPE_SECONDS, Prometheus, faster, queries
 
 pytestmark = [
     pytest.mark.long,
@@ -66,12 +66,8 @@ SOUND = stand_in(certificate=4e9, free=50)  # until the year 2096
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    live = LiveService(tmp_path_factory.mktemp("alarms"), is_embedded=False, METRICS_TOKEN=METRICS_TOKEN)
-    try:
-        yield live.start()
-    finally:
-        live.stop()
+def service(own_service):
+    return own_service
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from tests.faults.conftest import METRICS_TOKEN
 from tests.faults.shop import Shop, end_leases
 from tests.live import ROOT, at_once, free_port
 from tests.live import wait_until as wait_for_long
-from tests.providers.test_altcha import solve
+from tests.providers.challenges.test_altcha import solve
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 

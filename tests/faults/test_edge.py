@@ -8,16 +8,16 @@ import socket
 
 import pytest
 
-from tests.fakes import caddy, nginx
-from tests.fakes.caddy import Caddy
-from tests.fakes.nginx import Nginx
 from tests.live import at_once, wait_until
+from tests.servers import caddy, nginx
+from tests.servers.caddy import Caddy
+from tests.servers.nginx import Nginx
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 
 MEGABYTE = 1024 * 1024
 PROBLEM = "application/problem+json"
-SECONDS = 20  # for an answer; who gets none fails
+SECONDS = 60  # for an answer; who gets none fails
 HUNG_UP = (ConnectionError, http.client.HTTPException)
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.core.test_valkey import REDIS, VALKEY
 from tests.fakes.certificates import make_certificate
-from tests.fakes.postgres import PostgresServer
-from tests.fakes.valkey import ValkeyServer
 from tests.faults.shop import recipient
 from tests.live import LiveService
-from tests.test_redis import REDIS, VALKEY
+from tests.servers.postgres import PostgresServer
+from tests.servers.valkey import ValkeyServer
 
 # Debian's; the wheel's PostgreSQL and Valkey were built without TLS.
 POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))

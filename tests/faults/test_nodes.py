@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-from tests.fakes import nginx, pgbouncer
-from tests.fakes.nginx import Nginx
-from tests.fakes.pgbouncer import PgBouncer
-from tests.fakes.postgres import PostgresServer
 from tests.faults.callers import Callers, assert_nothing_is_lost
 from tests.live import LiveService, free_port, wait_until
+from tests.servers import nginx, pgbouncer
+from tests.servers.nginx import Nginx
+from tests.servers.pgbouncer import PgBouncer
+from tests.servers.postgres import PostgresServer
 
 pytestmark = [
     pytest.mark.live,

@@ -8,31 +8,16 @@ import time
 import pytest
 import redis
 
-from tests.fakes.http_server import FakeHttpServer, answer
-from tests.faults.shop import end_leases, open_shop, recipient, statuses
-from tests.live import LiveService, at_once, wait_until
+from tests.fakes.http_server import answer
+from tests.faults.shop import end_leases, recipient, statuses
+from tests.live import at_once, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("outages")]
 
 
 @pytest.fixture(scope="module")
-def gateway():
-    with FakeHttpServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    live = LiveService(tmp_path_factory.mktemp("outages"), is_embedded=False)
-    try:
-        yield live.start()
-    finally:
-        live.stop()
-
-
-@pytest.fixture(scope="module")
-def shop(service, gateway):
-    return open_shop(service, gateway)
+def service(own_service):
+    return own_service
 
 
 @pytest.fixture(autouse=True)

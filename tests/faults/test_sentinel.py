@@ -9,7 +9,9 @@ from urllib.parse import quote
 import pytest
 import redis
 
-from tests.fakes.valkey import (
+from tests.faults.callers import Callers, assert_nothing_is_lost
+from tests.live import LiveService, wait_until
+from tests.servers.valkey import (
     NAME,
     PASSWORD,
     SENTINEL_PASSWORD,
@@ -18,8 +20,6 @@ from tests.fakes.valkey import (
     knows_all,
     watch,
 )
-from tests.faults.callers import Callers, assert_nothing_is_lost
-from tests.live import LiveService, wait_until
 from verification.core import valkey
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("sentinel"), pytest.mark.timeout(300)]

@@ -8,7 +8,7 @@ import secrets
 
 import pytest
 
-from tests.faults.shop import open_shop, recipient
+from tests.faults.shop import recipient
 from tests.live import LiveService, wait_until
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("wrong_keys")]
@@ -23,11 +23,6 @@ def service(tmp_path_factory):
         yield live.start(workers=0)
     finally:
         live.stop()
-
-
-@pytest.fixture(scope="module")
-def shop(service, gateway):
-    return open_shop(service, gateway)
 
 
 @pytest.fixture

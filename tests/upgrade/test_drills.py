@@ -13,9 +13,9 @@ import pytest
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from tests.fakes.http_server import FakeHttpServer
-from tests.fakes.postgres import PostgresServer
 from tests.faults.shop import Shop, add_gateway, recipient
 from tests.live import LiveService, free_port, wait_until
+from tests.servers.postgres import PostgresServer
 from tests.upgrade.guide import Operator, block, commands
 
 pytestmark = [

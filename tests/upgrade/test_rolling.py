@@ -16,10 +16,10 @@ import sys
 import pytest
 
 from tests.fakes.http_server import FakeHttpServer
-from tests.fakes.postgres import PostgresServer
 from tests.faults.callers import Callers, assert_nothing_is_lost
 from tests.faults.shop import open_shop, recipient
 from tests.live import LiveService, free_port
+from tests.servers.postgres import PostgresServer
 from tests.upgrade import versions
 
 pytestmark = [

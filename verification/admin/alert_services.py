@@ -52,7 +52,9 @@ class AlertServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generi
         kind = values.get("kind", self.instance.kind)
         if not kind or self.errors:
             return values
-        for name, text in alert_services.judge(kind, values.get("new_secret", ""), values.get("chat", "")).items():
+        for name, text in alert_services.check_service(
+            kind, values.get("new_secret", ""), values.get("chat", "")
+        ).items():
             self.add_error("new_secret" if name == "secret" else name, text)
         return values
 
@@ -107,7 +109,7 @@ class AlertServiceAdmin(ScopedAdmin):
         service: AlertService = self.find(request, object_id)
         error = None
         if request.method == "POST":
-            error = alert_services.tell(
+            error = alert_services.send(
                 service, title=f"[{service.project.name}] A test alert", text=_("Alerts of this project arrive here.")
             )
             self.log_change(request, service, gettext_noop("Sent a test alert"))

@@ -19,12 +19,11 @@ from verification.admin.base import display
 from verification.admin.base.columns import ErrorColumn
 from verification.admin.base.display import format_time, page_address
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
-from verification.models.oversight import OUTAGE
+from verification.models.alerts import OUTAGE
 from verification.services.analytics import cost_budgets, impact
-from verification.services.analytics.breaks import read_key
-from verification.services.analytics.impact import Loss
+from verification.services.analytics.impact import Loss, read_break_key
 from verification.services.analytics.summary import ABOUT_PROVIDERS
 from verification.services.notifications.alerts import mark_read
 
@@ -176,7 +175,7 @@ def _subject(alert: Alert) -> list[tuple[str, str]]:
         number = whole_number(alert.key.partition(" ")[0]) or 0  # no provider has the number 0
         provider = Provider.objects.filter(project=alert.project_id, pk=number).first()
         if provider:
-            broken = read_key(alert.key)
+            broken = read_break_key(alert.key)
             query = {"country": broken.country} if broken else None
             scorecard = reverse("admin:verification_provider_scorecard", args=(provider.pk,), query=query)
             return [

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from verification.admin.base import display
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.addresses import mask
-from verification.core.dates import EXACT
+from verification.core.formats import EXACT
 from verification.models import ALL_SENDING, AuditEntry, ChannelType, Right
 from verification.models.audit import WATCHED
 

@@ -12,18 +12,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminRadioSelectWidget
 
-from verification.admin import backtest
 from verification.admin.base.display import channel_icon, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.pagination import CappedChangeList
 from verification.admin.traffic.send_test import send_over_channel
 from verification.core.errors import UserError
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import Channel, Provider, Right, RoutingMode
 from verification.services.analytics import cost_budgets
 from verification.services.analytics.costs import account_currency
 from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
-from verification.services.providers.route_statistics import require_prices
+from verification.services.providers.routing import modes, require_routing
 
 ROUTING_CHOICES = (
     (RoutingMode.FIXED, gettext_lazy("Fixed order: by priority, and by weight among equals")),
@@ -36,7 +35,7 @@ ROUTING_CHOICES = (
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     routing = forms.ChoiceField(
         label=gettext_lazy("Asked first is"),
-        choices=ROUTING_CHOICES,
+        choices=[choice for choice in ROUTING_CHOICES if choice[0] in modes()],
         initial=RoutingMode.FIXED,
         widget=UnfoldAdminRadioSelectWidget,
         help_text=gettext_lazy(
@@ -60,7 +59,7 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         self.instance.project_id = getattr(cleaned.get("project"), "pk", self.instance.project_id)
         if "routing" in self.changed_data:
             try:
-                require_prices(self.instance)
+                require_routing(self.instance)
             except UserError as error:
                 self.add_error("routing", str(error))
         return cleaned
@@ -102,7 +101,6 @@ class ChannelAdmin(ScopedAdmin):
         "The channels over which users may get a code. A channel works once a provider serves it: the first of its"
         " providers is asked first, the next when that one fails."
     )
-    change_form_after_template = "admin/verification/channel/backtest.html"
     fieldsets = (
         (
             None,
@@ -124,11 +122,10 @@ class ChannelAdmin(ScopedAdmin):
         (
             gettext_lazy("Choice of the provider"),
             {
-                "fields": ("routing", "explore_percent"),
+                "fields": ("routing",),
                 "description": gettext_lazy(
                     "Who is asked first where several providers serve this channel. Whoever it is, the"
-                    " others follow where it does not take the message, and one that keeps failing is set aside. The"
-                    " best is learnt from this project's own traffic; one that loses users is never it, however cheap."
+                    " others follow where it does not take the message, and one that keeps failing is set aside."
                 ),
             },
         ),
@@ -140,12 +137,6 @@ class ChannelAdmin(ScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "type") if obj else ()
-
-    def render_change_form(self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any) -> Any:
-        channel = kwargs.get("obj")
-        return super().render_change_form(
-            request, {**context, **(backtest.context_of(channel) if channel else {})}, *args, **kwargs
-        )
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChannelList]:
         return ChannelList

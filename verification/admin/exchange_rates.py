@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who
-from verification.core.dates import DAY, written_date
+from verification.core.formats import DAY, written_date
 from verification.models import ExchangeRate
 from verification.services.projects.ceilings import platform
 

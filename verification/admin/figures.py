@@ -36,13 +36,13 @@ from verification.admin.base.statistics import (
     tiles,
 )
 from verification.admin.traffic.decisions import title_of_rule
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import Project, Provider
 from verification.services.analytics import costs, report
 from verification.services.analytics.costs import Cost
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.report import Told
-from verification.services.analytics.summary import Line, Summary, as_dict, summarize, word
+from verification.services.analytics.report import FigureSums
+from verification.services.analytics.summary import Summary, SummaryRow, as_dict, summarize, word
 
 ROWS_SHOWN = 20  # of one breakdown: the others are in the download
 BREAKDOWNS = {
@@ -65,7 +65,7 @@ LIST_FILTERS = {  # the filters of the lists, by the dimension
 class BreakdownRow:
     """One row of a breakdown: its figures, the page narrowed to it, and the lists behind its numbers."""
 
-    line: Line
+    line: SummaryRow
     is_country: bool
     figures: dict[str, Any]
     narrowed: str
@@ -81,11 +81,11 @@ class BreakdownRow:
 
     @property
     def per_verified(self) -> str:
-        return money_cell(self.cost.per(self.line.told.counts["sessions_verified"]), self.cost.unknown)
+        return money_cell(self.cost.per(self.line.sums.counts["sessions_verified"]), self.cost.unknown)
 
     @property
     def conversion(self) -> str:
-        return percent(self.line.told.conversion)
+        return percent(self.line.sums.conversion)
 
     @property
     def conversion_before(self) -> str:
@@ -93,11 +93,11 @@ class BreakdownRow:
 
     @property
     def deliver(self) -> str:
-        return seconds(self.line.told.seconds(delivery_times(self.line.told), 0.5))
+        return seconds(self.line.sums.seconds(delivery_times(self.line.sums), 0.5))
 
     @property
     def verify(self) -> str:
-        return seconds(self.line.told.seconds("verify_times", 0.5))
+        return seconds(self.line.sums.seconds("verify_times", 0.5))
 
 
 FILE_LANGUAGE = "en"  # whatever the reader's: programs read a file by its words
@@ -220,7 +220,7 @@ def _name_of(summary: Summary, dimension: str, value: Any) -> str:
     return lines[0].name if lines else str(value or _("None"))
 
 
-def _row(choice: FiguresQuery, dimension: str, line: Line, cost: Cost, scored: set[int]) -> BreakdownRow:
+def _row(choice: FiguresQuery, dimension: str, line: SummaryRow, cost: Cost, scored: set[int]) -> BreakdownRow:
     """Return a row of a breakdown. ``scored`` are the providers whose scorecards the user may open."""
     value = str(line.key or EMPTY)
     narrowing = {LIST_FILTERS[name]: str(known or EMPTY) for name, known in choice.where.items()}
@@ -230,7 +230,7 @@ def _row(choice: FiguresQuery, dimension: str, line: Line, cost: Cost, scored: s
     return BreakdownRow(
         line,
         dimension == "country" and bool(line.key),
-        report.as_dict(line.told),
+        report.as_dict(line.sums),
         narrowed=choice.range.address(**{word(dimension): value}),
         sessions=list_link("session", choice.span, **narrowing),
         messages=list_link("message", choice.span, **narrowing),
@@ -252,25 +252,25 @@ def _csv(summary: Summary, kind: str) -> HttpResponse:
     names = {word(name): name for name in BREAKDOWNS}
     if kind and kind not in names:
         raise Http404
-    lines: Iterable[tuple[Any, Told, Cost]] = (
-        ((line.name, line.told, summary.money.of(names[kind], line.key)) for line in summary.by[names[kind]])
+    lines: Iterable[tuple[Any, FigureSums, Cost]] = (
+        ((line.name, line.sums, summary.money.of(names[kind], line.key)) for line in summary.by[names[kind]])
         if kind
-        else ((at.isoformat(), told, summary.money.at(at)) for at, told in summary.over_time)
+        else ((at.isoformat(), sums, summary.money.at(at)) for at, sums in summary.over_time)
     )
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     name = f"figures-{kind + '-' if kind else ''}{summary.span.since:%Y-%m-%d}-to-{summary.span.last_day}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     rows = csv.writer(response)
-    rows.writerow([kind or "from", *_cells(Told(), summary.money.cost)])
-    rows.writerows([harmless(first), *_cells(told, cost).values()] for first, told, cost in lines)
+    rows.writerow([kind or "from", *_cells(FigureSums(), summary.money.cost)])
+    rows.writerows([harmless(first), *_cells(sums, cost).values()] for first, sums, cost in lines)
     return response
 
 
-def _cells(told: Told, cost: Cost) -> dict[str, Any]:
+def _cells(sums: FigureSums, cost: Cost) -> dict[str, Any]:
     """Return the figures flat, the median and the 95th percentile of a time each in a column."""
     flat: dict[str, Any] = {}
-    for name, value in report.as_dict(told).items():
+    for name, value in report.as_dict(sums).items():
         flat |= (
             {f"{name}_{part}": number for part, number in value.items()} if isinstance(value, dict) else {name: value}
         )
-    return flat | costs.as_dict(cost, told.counts["sessions_verified"])
+    return flat | costs.as_dict(cost, sums.counts["sessions_verified"])

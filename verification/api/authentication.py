@@ -6,11 +6,11 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from verification.core.client_address import client_address
 from verification.core.errors import ApiError
+from verification.core.networks import client_address
 from verification.models import KeyKind
 from verification.services.projects import keys
-from verification.services.projects.callers import Caller
+from verification.services.projects.keys import Caller
 from verification.services.protection import leaked_keys, limits
 
 HEADER = "HTTP_X_API_KEY"
@@ -36,7 +36,7 @@ class KeyAuthentication(BaseAuthentication):
             limits.count_unknown_key(address)
             raise
         if caller.kind == KeyKind.SECRET and "HTTP_ORIGIN" in request.META:
-            leaked_keys.note_browser(caller, request.META["HTTP_ORIGIN"])
+            leaked_keys.alert_on_browser(caller, request.META["HTTP_ORIGIN"])
         django_request: HttpRequest = request._request
         django_request.project_id = caller.project.id  # type: ignore[attr-defined]
         django_request.origins = caller.project.origins  # type: ignore[attr-defined]

@@ -17,7 +17,7 @@ from verification.api.authentication import KeyAuthentication
 from verification.api.parsers import StrictJSONParser
 from verification.api.permissions import HasApiKey, HasSecretKey
 from verification.core.errors import FieldError, FieldsInvalid
-from verification.services.projects.callers import Caller
+from verification.services.projects.keys import Caller
 from verification.services.projects.snapshot import ProjectConfig
 
 # Serializers that a process remembers: about 20 that know no project, and those of the busiest projects.

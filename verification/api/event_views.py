@@ -26,8 +26,8 @@ class EventsView(SecretKeyView):
             page = event_feed.page_after(self.project.id, after)
         except UserError as error:
             raise FieldsInvalid(FieldError("after", "invalid", str(error))) from None
-        return self.answer(EventList, {"events": [_told(row) for row in page.events], "after": page.after})
+        return self.answer(EventList, {"events": [_event_data(row) for row in page.events], "after": page.after})
 
 
-def _told(row: DescribedEvent) -> dict[str, Any]:
+def _event_data(row: DescribedEvent) -> dict[str, Any]:
     return {"id": webhook_id(row), "type": row.type, "timestamp": row.created_at, "body": body_of(row)}

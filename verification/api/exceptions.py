@@ -25,9 +25,9 @@ from verification import sql
 from verification.api.parsers import BodyTooLarge
 from verification.api.renderers import JSONRenderer
 from verification.api.serializers.errors import Problem, problem_address
-from verification.core import metrics, request_ids, request_log
+from verification.core import ids, logs, metrics
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
-from verification.services.records.decisions import note_refusal
+from verification.services.records.decisions import record_refusal
 from verification.sql import read_only
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """
     request: Request = context["request"]
     if isinstance(error, ApiError):
-        note_refusal(error)
+        record_refusal(error)
     response = problem(error, request)
     if response.status_code == 401:
         response["WWW-Authenticate"] = context["view"].get_authenticate_header(request)
@@ -57,8 +57,8 @@ def problem(error: Exception, request: HttpRequest | Request) -> HttpResponse:
     refusal = to_refusal(error, request)
     metrics.count_refusal(refusal.problem_code)
     if refusal.status < 500:  # to_refusal has logged the others, with their cause
-        request_log.note(request, code=refusal.problem_code, status=refusal.status)
-    return problem_response(refusal, request_id=request_ids.of(request))
+        logs.log_refusal(request, code=refusal.problem_code, status=refusal.status)
+    return problem_response(refusal, request_id=ids.request_id_of(request))
 
 
 def problem_response(refusal: ApiError, *, request_id: str) -> HttpResponse:
@@ -113,17 +113,17 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
         case SuspiciousOperation() | BadRequest() | MultiPartParserError():
             return ApiError("parse_error", "The request cannot be read.")
         case OperationalError() | InterfaceError():
-            request_log.note_unserved(request, sql.reason(error))
+            logs.log_unserved(request, sql.reason(error))
             return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case InternalError() if read_only.is_reason(error):
-            request_log.note_unserved(request, read_only.WORDS)
+            logs.log_unserved(request, read_only.WORDS)
             read_only.leave()
             return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
-            told = {"request_id": request_ids.of(request) or "-", "error": type(error).__name__, "places": places}
-            log.error("a request failed", extra=told)
+            fields = {"request_id": ids.request_id_of(request) or "-", "error": type(error).__name__, "places": places}
+            log.error("a request failed", extra=fields)
             return ApiError("internal_error")
 
 

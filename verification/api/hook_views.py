@@ -12,8 +12,7 @@ from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
 from verification.api.base import ApiView
 from verification.api.parsers import read_body
-from verification.core.client_address import client_address
-from verification.core.content_length import announced_length
+from verification.core.networks import announced_length, client_address
 from verification.services.delivery import receipts
 
 log = logging.getLogger(__name__)

@@ -12,22 +12,17 @@ from collections.abc import Callable
 from csp.constants import HEADER as POLICY_HEADER
 from django.http import Http404, HttpRequest, HttpResponse
 
-from verification.api import (
-    cors,  # noqa: F401  (it listens to django-cors-headers)
-    exceptions,
-    probes,
-    scrape,
-)
-from verification.core import metrics, request_ids, tracing
-from verification.core.request_log import METHODS
+from verification.api import exceptions, probes
+from verification.core import ids, metrics, tracing
+from verification.core.logs import METHODS
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 # An answer is data. A browser that is made to show one as a page must run and load nothing of it.
 POLICY = "default-src 'none'; frame-ancestors 'none'"
 
-PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, scrape.PATH)
-BY_MACHINES = {probes.LIVE: probes.answer, probes.READY: probes.answer, scrape.PATH: scrape.answer}
+PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, probes.METRICS_PATH)
+BY_MACHINES = {probes.LIVE: probes.answer, probes.READY: probes.answer, probes.METRICS_PATH: probes.answer_scrape}
 
 
 def is_for_api(request: HttpRequest) -> bool:
@@ -51,9 +46,9 @@ class RequestIdMiddleware:
 
 def request_id(request: HttpRequest) -> str:
     given: str = request.META.get("HTTP_X_REQUEST_ID", "")
-    if request_ids.WELL_FORMED.fullmatch(given):
+    if ids.REQUEST_ID.fullmatch(given):
         return given
-    return tracing.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or request_ids.draw()
+    return tracing.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or ids.generate_request_id()
 
 
 class TracingMiddleware:
@@ -70,7 +65,9 @@ class TracingMiddleware:
             method = request.method if request.method in METHODS else "other"
             project = getattr(request, "project_id", None)
             endpoint = endpoint_of(request)
-            tracing.tell(name=f"{method} {endpoint}", endpoint=endpoint, status=response.status_code, project=project)
+            tracing.annotate(
+                name=f"{method} {endpoint}", endpoint=endpoint, status=response.status_code, project=project
+            )
         return response
 
 

@@ -17,7 +17,7 @@ from django.utils.http import parse_header_parameters
 from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 
-from verification.core.content_length import announced_length
+from verification.core.networks import announced_length
 
 # Bytes of a body. Our largest request, a session create with the longest answer to a challenge, takes about 9 KiB.
 MAX_BODY_BYTES = 16 * 1024

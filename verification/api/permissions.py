@@ -10,7 +10,7 @@ from rest_framework.views import APIView
 
 from verification.core.errors import ApiError
 from verification.models import KeyKind
-from verification.services.projects.callers import Caller
+from verification.services.projects.keys import Caller
 
 
 class HasKeyKind(BasePermission):

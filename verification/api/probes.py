@@ -1,4 +1,4 @@
-"""The two addresses that a load balancer or an orchestrator asks, under any host name and without a key.
+"""What machines of the operator ask under any host name: a load balancer, an orchestrator, Prometheus.
 
 ``/livez`` asks nobody: a process that answers runs, and to restart it would bring back nothing that is away.
 ``/readyz`` asks the database, and says whether the service is degraded.
@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import hmac
 from functools import lru_cache
 from ipaddress import ip_network
 from typing import Any
@@ -13,12 +14,11 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import DisallowedHost
 from django.db import DatabaseError, InterfaceError
-from django.http import HttpRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
-from verification.core.client_address import client_address
 from verification.core.errors import ApiError
-from verification.core.networks import Network, contain
-from verification.services.maintenance import degradation
+from verification.core.networks import Network, client_address, contain
+from verification.services.maintenance import degradation, exposition
 from verification.services.maintenance.doctor import visits
 from verification.services.maintenance.health import AWAY, failing
 
@@ -39,8 +39,8 @@ def answer(request: HttpRequest) -> JsonResponse:
     return compact(_readiness(request))
 
 
-def compact(told: dict[str, Any]) -> JsonResponse:
-    return JsonResponse(told, json_dumps_params={"separators": (",", ":")})
+def compact(body: dict[str, Any]) -> JsonResponse:
+    return JsonResponse(body, json_dumps_params={"separators": (",", ":")})
 
 
 def _seen(request: HttpRequest) -> dict[str, Any]:
@@ -73,12 +73,27 @@ def _readiness(request: HttpRequest) -> dict[str, Any]:
         degraded = degradation.current().degraded
     except (DatabaseError, InterfaceError):  # it went away since it was asked
         raise ApiError("service_unavailable", AWAY, retry_after=RETRY_SECONDS) from None
-    told: dict[str, Any] = {"status": "degraded"} if degraded else dict(OK)
+    body: dict[str, Any] = {"status": "degraded"} if degraded else dict(OK)
     if contain(_operator_networks(tuple(settings.OPERATOR_NETWORKS)), client_address(request)):
-        told["degraded"] = {name: degradation.DEGRADED[name] for name in degraded}
-    return told
+        body["degraded"] = {name: degradation.DEGRADED[name] for name in degraded}
+    return body
 
 
 @lru_cache(maxsize=1)
 def _operator_networks(texts: tuple[str, ...]) -> tuple[Network, ...]:
     return tuple(ip_network(text) for text in texts)
+
+
+METRICS_PATH = "/metrics"
+METRICS_SCHEME = "Bearer "
+
+
+def answer_scrape(request: HttpRequest) -> HttpResponse:
+    """Answer a scrape of ``/metrics``. Raises ``not_found`` without a token, ``invalid_api_key`` for another."""
+    token = settings.METRICS_TOKEN
+    if not token:
+        raise ApiError("not_found")
+    given = request.META.get("HTTP_AUTHORIZATION", "")
+    if not hmac.compare_digest(given.encode(), f"{METRICS_SCHEME}{token}".encode()):
+        raise ApiError("invalid_api_key", "Send METRICS_TOKEN as: Authorization: Bearer …")
+    return HttpResponse(exposition.text(), content_type=exposition.CONTENT_TYPE)

@@ -2,7 +2,7 @@
 
 Some requests wait for a server outside: one that checks an account, a vendor of challenges, a customer's. Each holds a
 thread meanwhile. So their number is limited, for each project and in all, and beyond that the caller is told to try
-again. The database connection is given back for that time, in a worker too, where nothing is limited.
+again.
 """
 
 from __future__ import annotations
@@ -61,17 +61,8 @@ def limits(wait: Wait, threads: int) -> tuple[int, int]:
 
 @contextmanager
 def bulkhead(project_id: int | None, wait: Wait = Wait.TENANTS_SERVER) -> Iterator[None]:
-    """Wait within the block for a server outside, on behalf of ``project_id``. Raises :class:`BulkheadFull`.
-
-    In the middle of a transaction the connection is kept, as no other request can use it.
-    """
-    if not _threads:
-        for each in connections.all(initialized_only=True):
-            if not each.in_atomic_block:
-                each.close_if_unusable_or_obsolete()  # those of a pool go back there
-        yield
-        return
-    if getattr(_local, "is_waiting", False):
+    """Wait within the block for a server outside, on behalf of ``project_id``. Raises :class:`BulkheadFull`."""
+    if not _threads or getattr(_local, "is_waiting", False):
         yield
         return
     of_project, in_all = limits(wait, _threads)
@@ -82,9 +73,7 @@ def bulkhead(project_id: int | None, wait: Wait = Wait.TENANTS_SERVER) -> Iterat
     _local.is_waiting = True
     try:
         if any(each.in_atomic_block for each in connections.all(initialized_only=True)):
-            log.error("A request waits for somebody outside in the middle of a transaction.")
-        else:
-            connections.close_all()  # which gives them to the pool, where there is one
+            log.error("A request waits for somebody outside in the middle of a transaction, which holds locks.")
         yield
     finally:
         _local.is_waiting = False

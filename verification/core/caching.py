@@ -124,7 +124,7 @@ class TTLCache(Memory, Generic[K, V]):
                 self._values.pop(key, None)
 
 
-class CircuitBreaker(Memory, Generic[K]):
+class Breaker(Memory, Generic[K]):
     """Servers that did not answer, by key, and are left alone for ``seconds`` after ``failures`` in a row.
 
     When the time is over one caller asks. The others leave the server alone until that one has an answer. The keys
@@ -138,8 +138,11 @@ class CircuitBreaker(Memory, Generic[K]):
     def forget(self) -> None:
         self._failed: dict[K, tuple[int, float]] = {}  # failures in a row, when to ask again by the monotonic clock
 
-    def take_turn(self, key: K) -> bool:
-        """Return whether the caller is to ask the server now, and then to call :meth:`failed` or :meth:`answered`."""
+    def allow(self, key: K) -> bool:
+        """Return whether the caller is to ask the server now.
+
+        It then calls :meth:`record_failure` or :meth:`record_success`.
+        """
         if key not in self._failed:
             return True
         count, ask_at = self._failed[key]
@@ -150,11 +153,11 @@ class CircuitBreaker(Memory, Generic[K]):
             self._failed[key] = count, now + self._seconds
         return True
 
-    def failed(self, key: K) -> None:
+    def record_failure(self, key: K) -> None:
         count, _ = self._failed.get(key, (0, 0.0))
         self._failed[key] = count + 1, time.monotonic() + self._seconds
 
-    def answered(self, key: K) -> None:
+    def record_success(self, key: K) -> None:
         self._failed.pop(key, None)
 
 

@@ -4,8 +4,11 @@ What must be read back (codes for sending, providers' credentials) is AES-256-GC
 column are associated data, so a ciphertext that is copied to another row does not open.
 
 What is only compared is a digest: a labelled SHA-256 of keys and tokens, which are random, and a keyed HMAC of what
-can be guessed.
+can be guessed. Such an HMAC also stands in for a recipient's address once that is gone: only the holder of
+``SECRET_KEY`` can match it with an address, and with another key it matches nothing any more.
 """
+
+from __future__ import annotations
 
 import base64
 import hashlib
@@ -152,3 +155,68 @@ def _body_keys() -> list[bytes]:
 def puzzle_keys() -> list[bytes]:
     """Return the keys of the puzzles of our own challenge, each for its two minutes. The first one signs."""
     return _derived(b"watchword puzzles")
+
+
+# The binding of each ciphertext to its row.
+def session_code_binding(session_id: str) -> str:
+    return f"session:{session_id}:code"
+
+
+def message_code_binding(message_id: int) -> str:
+    return f"message:{message_id}:code"
+
+
+def provider_secrets_binding(provider_uuid: object) -> str:
+    """Bind by UUID, which a provider has before its row is first saved."""
+    return f"provider:{provider_uuid}:secrets"
+
+
+def provider_hook_binding(provider_uuid: object) -> str:
+    return f"provider:{provider_uuid}:hook"
+
+
+def idempotent_answer_binding(project_id: int, key: str) -> str:
+    return f"project:{project_id}:idempotent:{key}"
+
+
+def test_login_binding(project_public_id: object, to: str) -> str:
+    return f"project:{project_public_id}:test_login:{to}"
+
+
+def webhook_secret_binding(project_public_id: object) -> str:
+    return f"project:{project_public_id}:webhook"
+
+
+def challenge_secret_binding(project_public_id: object) -> str:
+    return f"project:{project_public_id}:challenge"
+
+
+def alert_service_binding(service_uuid: object) -> str:
+    """Bind by UUID, which a service has before its row is first saved."""
+    return f"alert_service:{service_uuid}:secret"
+
+
+def second_factor_binding(user_id: object) -> str:
+    return f"user:{user_id}:second_factor"
+
+
+def held_form_binding(session_key: str | None, path: str) -> str:
+    """Bind a form that was filled in, while the user is asked for their password."""
+    return f"session:{session_key}:form:{path}"
+
+
+HASHED = "hashed:"  # marks old rows of a project that keeps its rows without addresses.
+FORGOTTEN = "forgotten:"  # marks what a day's limits and an opt-out need of a recipient who was erased
+
+
+def hashed_address(project_id: int, address: str) -> str:
+    return HASHED + address_digest(address, purpose=f"{HASHED}{project_id}")
+
+
+def erased_address(address: str) -> str:
+    """Return the hash without the project, by which the platform's limit still counts what was sent to the erased."""
+    return address_digest(address, purpose="erased")
+
+
+def forgotten_address(project_id: int, address: str) -> str:
+    return FORGOTTEN + address_digest(address, purpose=f"{FORGOTTEN}{project_id}")

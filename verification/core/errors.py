@@ -10,11 +10,11 @@ from verification.core.error_codes import CATALOGUE
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class DecisionRecord:
     """A rule that refused, for the owner's log; callers of the API are never told of it.
 
-    The members are the arguments of ``decisions.note``. Two decisions are equal whatever their figures, so that a flood
-    of one refusal is counted as one.
+    The members are the arguments of ``decisions.record``. Two records are equal whatever their figures, so that a
+    flood of one refusal is counted as one.
     """
 
     project_id: int
@@ -36,7 +36,7 @@ class ApiError(Exception):
         detail: str = "",
         *,
         retry_after: int | None = None,
-        decision: Decision | None = None,
+        decision: DecisionRecord | None = None,
         **extra: Any,
     ) -> None:
         spec = CATALOGUE[code]
@@ -85,7 +85,7 @@ OUTCOMES = {
 }
 
 
-def refusal(outcome: str, retry_after: int | None = None, *, decision: Decision | None = None) -> ApiError:
+def refusal(outcome: str, retry_after: int | None = None, *, decision: DecisionRecord | None = None) -> ApiError:
     """Return the refusal that an outcome of one of our SQL functions stands for."""
     code, detail = OUTCOMES.get(outcome, (outcome, ""))
     return ApiError(code, detail, retry_after=retry_after, decision=decision)

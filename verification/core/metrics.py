@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from verification.core.caching import Cached, CircuitBreaker, Cooldown
+from verification.core.caching import Breaker, Cached, Cooldown
 
 if TYPE_CHECKING:
     from prometheus_client import Counter, Histogram
@@ -99,7 +99,7 @@ class Families:
         values.ValueClass = values.MultiProcessValue(Slot(folder))  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._children: dict[tuple[Any, ...], Any] = {}
-        self._room: CircuitBreaker[str] = CircuitBreaker(seconds=TRY_AGAIN_SECONDS)
+        self._room: Breaker[str] = Breaker(seconds=TRY_AGAIN_SECONDS)
         self.providers, self.places = Bounded(MAX_PROVIDERS), Bounded(MAX_PLACES)
 
         def counter(name: str, text: str, *labels: str) -> Counter:
@@ -143,14 +143,14 @@ class Families:
         key = (family, *labels)
         child = self._children.get(key)
         if child is None:
-            if not self._room.take_turn(""):
+            if not self._room.allow(""):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             try:
                 child = self._children[key] = family.labels(*labels)
             except OSError:
-                self._room.failed("")
+                self._room.record_failure("")
                 raise
-            self._room.answered("")
+            self._room.record_success("")
         return child
 
     def provider(self, provider: int | None) -> str:
@@ -161,8 +161,8 @@ def folder() -> Path:
     return Path(settings.METRICS_DIR) / str(FORMAT)
 
 
-_folder_away: CircuitBreaker[str] = CircuitBreaker(seconds=TRY_AGAIN_SECONDS)
-_told: Cooldown[str] = Cooldown(max_size=1)
+_folder_away: Breaker[str] = Breaker(seconds=TRY_AGAIN_SECONDS)
+_logged: Cooldown[str] = Cooldown(max_size=1)
 
 
 @Cached
@@ -175,22 +175,22 @@ os.register_at_fork(after_in_child=_made.forget)  # a fork counts in files of it
 
 def _families() -> Families | None:
     """Return the metrics; None if there are none, or if their folder cannot be written."""
-    if not settings.METRICS_TOKEN or not _folder_away.take_turn(""):
+    if not settings.METRICS_TOKEN or not _folder_away.allow(""):
         return None
     try:
         families = _made()
     except OSError as error:
-        _folder_away.failed("")
-        _tell(error)
+        _folder_away.record_failure("")
+        _log_loss(error)
         return None
-    _folder_away.answered("")
+    _folder_away.record_success("")
     return families
 
 
-def _tell(error: OSError) -> None:
+def _log_loss(error: OSError) -> None:
     """Say in the log, once an hour, that counts are lost. A full disk fails no request."""
-    if not _told.left(""):
-        _told.begin("", TELL_AGAIN_SECONDS)
+    if not _logged.left(""):
+        _logged.begin("", TELL_AGAIN_SECONDS)
         log.error("The metrics lose counts: %s cannot be written (%s).", folder(), error.strerror or error)
 
 
@@ -199,7 +199,7 @@ def _count(name: str, *labels: str, times: int = 1) -> None:
         try:
             families.child(getattr(families, name), *labels).inc(times)
         except OSError as error:
-            _tell(error)
+            _log_loss(error)
 
 
 def _observe(name: str, seconds: float, *labels: str) -> None:
@@ -207,7 +207,7 @@ def _observe(name: str, seconds: float, *labels: str) -> None:
         try:
             families.child(getattr(families, name), *labels).observe(max(0.0, seconds))
         except OSError as error:
-            _tell(error)
+            _log_loss(error)
 
 
 def is_on() -> bool:

@@ -50,7 +50,7 @@ class Tracing:
         self.trace = trace
         self.tracer = provider.get_tracer("watchword")
 
-    def start(self, name: str, kind: str, parent: str | None, link: str | None, told: dict[str, Any]) -> Any:
+    def start(self, name: str, kind: str, parent: str | None, link: str | None, attributes: dict[str, Any]) -> Any:
         """Start a span, and make it the current one of this thread until it is left."""
         linked = self._context_of(link)
         above = self._context_of(parent)
@@ -60,7 +60,7 @@ class Tracing:
             context=above and self.trace.set_span_in_context(self.trace.NonRecordingSpan(above)),
             kind=self.trace.SpanKind[kind],
             links=[self.trace.Link(linked)] if linked else None,
-            attributes=_known(told),
+            attributes=_known(attributes),
         )
         # The text and the lines of an exception may hold anything.
         return self.trace.use_span(started, end_on_exit=True, record_exception=False, set_status_on_exception=False)
@@ -84,7 +84,7 @@ def is_on() -> bool:
 
 
 def span(
-    name: str, kind: str = "INTERNAL", *, parent: str | None = None, link: str | None = None, **told: Any
+    name: str, kind: str = "INTERNAL", *, parent: str | None = None, link: str | None = None, **attributes: Any
 ) -> AbstractContextManager[object]:
     """Return a span to enter. It belongs to ``parent``, else to what this thread is at, else it begins a trace.
 
@@ -93,7 +93,7 @@ def span(
     tracing = _tracing()
     if tracing is None:
         return nullcontext()
-    started: AbstractContextManager[object] = tracing.start(name, kind, parent, link, told)
+    started: AbstractContextManager[object] = tracing.start(name, kind, parent, link, attributes)
     return started
 
 
@@ -109,11 +109,11 @@ def request_span(request_id: str, traceparent: str) -> Iterator[None]:
         _wanted_trace_id.reset(token)
 
 
-def tell(*, name: str = "", **told: Any) -> None:
+def annotate(*, name: str = "", **attributes: Any) -> None:
     """Add to the current span of this thread, if there is one."""
     if tracing := _tracing():
         current = tracing.trace.get_current_span()
-        current.set_attributes(_known(told))
+        current.set_attributes(_known(attributes))
         if name:
             current.update_name(name)
 
@@ -155,6 +155,6 @@ def trace_id_in(traceparent: str) -> str:
     return found[1] if found and is_on() else ""
 
 
-def _known(told: dict[str, Any]) -> dict[str, Any]:
+def _known(attributes: dict[str, Any]) -> dict[str, Any]:
     """Return the attributes that have a value, by their full names."""
-    return {f"watchword.{name}": value for name, value in told.items() if value is not None}
+    return {f"watchword.{name}": value for name, value in attributes.items() if value is not None}

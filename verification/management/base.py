@@ -27,7 +27,7 @@ from providers.errors import ProviderError, SettingsInvalid
 from providers.http import ssrf
 from verification.core.addresses import AddressInvalid
 from verification.core.errors import ApiError, FieldsInvalid, UserError
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 
 EXPLAINED = (UserError, SettingsInvalid, ProviderError, AddressInvalid, ApiError, DatabaseError, InterfaceError)
 MAX_SECONDS = 100 * 365 * 24 * 3600  # a hundred years: what is to last longer gets no end
@@ -177,6 +177,17 @@ def read_value(name: str, text: str) -> str:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UserError(f"{name}: cannot read {text}: {reason}.") from None
     return text
+
+
+def content_of(file: str, *, max_bytes: int) -> bytes:
+    """Read the file, or standard input, and no more than one byte too many. Raises :class:`UserError`."""
+    try:
+        if file == "-":
+            return sys.stdin.buffer.read(max_bytes + 1)
+        with Path(file).open("rb") as opened:
+            return opened.read(max_bytes + 1)
+    except OSError as error:
+        raise UserError(f"{file}: it cannot be read: {error.strerror}.") from None
 
 
 def aligned(pairs: Iterable[tuple[str, object]]) -> str:

@@ -1,17 +1,20 @@
 """The tables. Invariants live here as constraints; rules live in the services; no model calls a service."""
 
 from verification.models.accounts import (
+    RIGHTS,
     BrowserLogin,
     FactorTries,
     Invitation,
     RecoveryCode,
+    Right,
+    Role,
     SecondFactor,
     SecurityKey,
     SpentForm,
+    roles_with,
 )
+from verification.models.alerts import Alert, AlertService, AlertServiceKind, Decision
 from verification.models.audit import AuditEntry
-from verification.models.balances import VendorBalance
-from verification.models.bots import BotChat, BotUpdate
 from verification.models.channels import (
     BreakerOpening,
     Channel,
@@ -24,8 +27,6 @@ from verification.models.channels import (
     RoutingMode,
     SenderRule,
 )
-from verification.models.choices import Choice
-from verification.models.event_types import SESSION_EVENTS, EventType
 from verification.models.events import WebhookAttempt, WebhookEvent
 from verification.models.figures import (
     DailyFigures,
@@ -36,11 +37,9 @@ from verification.models.figures import (
     NumberArea,
     PurgedRows,
 )
-from verification.models.guard import GuardBlock, GuardedSend
-from verification.models.guard_rules import GuardRule
+from verification.models.guard import GuardBlock, GuardedSend, GuardRule, ListEntry, ListKind, ListSubject
 from verification.models.hosted import HandOver, HostedPage
 from verification.models.keys import ApiKey, KeyKind, WebhookSecret
-from verification.models.lists import ListEntry, ListKind, ListSubject
 from verification.models.messages import (
     DailyChannelCost,
     DailySpend,
@@ -49,18 +48,23 @@ from verification.models.messages import (
     Message,
     MessageStatus,
 )
-from verification.models.oversight import Alert, AlertService, AlertServiceKind, Decision
-from verification.models.platform import ALL_SENDING, KillSwitch, Platform
-from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer
+from verification.models.platform import ALL_SENDING, KillSwitch, Platform, Upkeep, Worker
+from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer, VendorBalance
 from verification.models.project_settings import RetentionMode
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider, GuardMode
 from verification.models.projects import Membership, Project
-from verification.models.recipients import NoAccount, Recipient, Subscription, Suppression
-from verification.models.roles import RIGHTS, Right, Role, roles_with
+from verification.models.recipients import (
+    BotChat,
+    BotUpdate,
+    NoAccount,
+    Recipient,
+    Subscription,
+    Suppression,
+    TestLogin,
+)
 from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
-from verification.models.testlogins import TestLogin
+from verification.models.shared import SESSION_EVENTS, Choice, EventType
 from verification.models.texts import TextVariant, TextVariantFigures
-from verification.models.upkeep import Upkeep, Worker
 
 __all__ = [
     "BrowserLogin",

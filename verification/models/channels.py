@@ -12,7 +12,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models.fields import (
     LANGUAGE_MAX_LENGTH,
     PREFIX_MAX_LENGTH,
@@ -22,7 +22,7 @@ from verification.models.fields import (
     ListField,
     PrefixField,
 )
-from verification.models.querysets import Providers
+from verification.models.shared import Providers
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

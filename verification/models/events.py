@@ -8,9 +8,9 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from verification.models.channels import ChannelType
-from verification.models.event_types import EVENT_TYPE_MAX_LENGTH, EventType
 from verification.models.messages import Message
 from verification.models.sessions import Session
+from verification.models.shared import EVENT_TYPE_MAX_LENGTH, EventType
 
 REASON_MAX_LENGTH = 40  # characters: the name of a rule of the decision log
 SUBJECT_MAX_LENGTH = 120  # characters of a masked recipient

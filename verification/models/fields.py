@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from verification.core.errors import UserError
 from verification.core.networks import clean_network
-from verification.models.event_types import SESSION_EVENTS
+from verification.models.shared import SESSION_EVENTS
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

@@ -1,13 +1,171 @@
-"""The rows of the traffic guard: the sends that it counts, and its findings."""
+"""The traffic guard's rules, the sends that it counts and its findings; block lists and safe lists."""
 
-from django.conf import settings
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
 from django.db import models
-from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from verification.models.guard_rules import ABOUT_GUESSING, GuardRule
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+
+from django.conf import settings
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils.translation import gettext
+
 from verification.models.messages import Message
 from verification.models.projects import Project
+from verification.models.shared import Expiring
+
+
+class GuardRule(models.TextChoices):
+    PREFIX = "prefix", _("Many numbers of one prefix")
+    MANUAL_PREFIX = "manual_prefix", _("Many numbers of one prefix, by manual sends")
+    CONVERSION = "conversion", _("A country where few codes are verified")
+    LOW_CONVERSION = "low_conversion", _("A country to watch")
+    WRONG_CODES = "wrong_codes", _("Many wrong codes in the project")
+    SAME_GUESS = "same_guess", _("One code tried on many sessions")
+    NETWORK = "network", _("A client network that guesses")
+    NETWORK_REFUSED = "network_refused", _("A client network that is kept from checking")
+    STRANGERS = "strangers", _("Wrong codes from many client networks")
+
+
+class GuardSubject(Enum):
+    """The kind of subject that a rule is about."""
+
+    PREFIX = "prefix"
+    COUNTRY = "country"
+    NETWORK = "network"
+    GUESS = "guess"
+    PROJECT = "project"
+
+
+class GuardedTraffic(Enum):
+    """The traffic that a rule looks at: SMS and calls, or the checks of codes."""
+
+    SENDS = "sends"
+    CHECKS = "checks"
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRuleInfo:
+    """One rule. A rule that does not refuse makes its subject suspicious: such callers are asked for a challenge.
+
+    ``meaning`` is a sentence of the decision log. ``counted`` tells the figures of a finding; its placeholders have the
+    names that the SQL functions give the figures. ``effect`` is the consequence, without the end of the sentence.
+    """
+
+    traffic: GuardedTraffic
+    refuses: bool
+    subject: GuardSubject
+    meaning: StrOrPromise
+    counted: StrOrPromise
+    effect: StrOrPromise
+
+
+_NUMBERS = _(
+    "{numbers} unverified numbers that differ only in their last 4 digits asked for a code within {minutes} minutes;"
+    " the limit is {limit}."
+)
+_CONVERSION = _(
+    "Of {sends} SMS and calls in {minutes} minutes {verified} were verified: {percent} %, where {limit} % are asked."
+)
+
+GUARD_RULES = {
+    GuardRule.PREFIX: GuardRuleInfo(
+        GuardedTraffic.SENDS,
+        refuses=True,
+        subject=GuardSubject.PREFIX,
+        meaning=_("More unverified numbers of one prefix than allowed: the mark of SMS pumping."),
+        counted=_NUMBERS,
+        effect=_("SMS and calls to {subject} are refused"),
+    ),
+    GuardRule.MANUAL_PREFIX: GuardRuleInfo(
+        GuardedTraffic.SENDS,
+        refuses=True,
+        subject=GuardSubject.PREFIX,
+        meaning=_(
+            "More unverified numbers of one prefix than allowed, by manual sends. These are only observed unless"
+            " the project says so."
+        ),
+        counted=_NUMBERS,
+        effect=_("Manual SMS and calls to {subject} are refused"),
+    ),
+    GuardRule.CONVERSION: GuardRuleInfo(
+        GuardedTraffic.SENDS,
+        refuses=True,
+        subject=GuardSubject.COUNTRY,
+        meaning=_("So few of the codes sent to this country were verified that nobody may want them."),
+        counted=_CONVERSION,
+        effect=_("SMS and calls to the country {subject} are refused"),
+    ),
+    GuardRule.LOW_CONVERSION: GuardRuleInfo(
+        GuardedTraffic.SENDS,
+        refuses=False,
+        subject=GuardSubject.COUNTRY,
+        meaning=_("Fewer codes than usual were verified; nothing is refused."),
+        counted=_CONVERSION,
+        effect=_("Traffic to the country {subject} is watched"),
+    ),
+    GuardRule.WRONG_CODES: GuardRuleInfo(
+        GuardedTraffic.CHECKS,
+        refuses=False,
+        subject=GuardSubject.PROJECT,
+        meaning=_("More wrong codes than right ones: codes are being guessed."),
+        counted=_("{wrong} wrong and {right} right codes were entered in {minutes} minutes."),
+        effect=_("Codes are being guessed in the {subject}: all its callers are suspected"),
+    ),
+    GuardRule.SAME_GUESS: GuardRuleInfo(
+        GuardedTraffic.CHECKS,
+        refuses=False,
+        subject=GuardSubject.GUESS,
+        meaning=_("One value tried on many sessions, to get around the tries that each allows."),
+        counted=_("One and the same wrong code was tried on {sessions} sessions in {minutes} minutes."),
+        effect=_("Codes are being guessed over many sessions: all callers are suspected"),
+    ),
+    GuardRule.NETWORK: GuardRuleInfo(
+        GuardedTraffic.CHECKS,
+        refuses=False,
+        subject=GuardSubject.NETWORK,
+        meaning=_("One client network entered wrong codes for many recipients."),
+        counted=_("Wrong codes were entered for {recipients} recipients in {minutes} minutes."),
+        effect=_("Callers from {subject} are suspected of guessing"),
+    ),
+    GuardRule.NETWORK_REFUSED: GuardRuleInfo(
+        GuardedTraffic.CHECKS,
+        refuses=True,
+        subject=GuardSubject.NETWORK,
+        meaning=_("One client network guessed so much that its checks are refused."),
+        counted=_("Too many wrong codes came from one client network within {minutes} minutes."),
+        effect=_("Checks from {subject} are refused"),
+    ),
+    GuardRule.STRANGERS: GuardRuleInfo(
+        GuardedTraffic.CHECKS,
+        refuses=True,
+        subject=GuardSubject.PROJECT,
+        meaning=_(
+            "More wrong codes than right ones explain: a subnet that entered some had to wait with its next check."
+        ),
+        counted=_(
+            "{wrong} wrong codes more than right ones explain came from client networks within {minutes} minutes;"
+            " the limit is {limit}."
+        ),
+        effect=_(
+            "Codes are being guessed from many client networks in the {subject}: further checks from where wrong"
+            " codes came are refused"
+        ),
+    ),
+}
+
+REFUSES = tuple(rule for rule, info in GUARD_RULES.items() if info.refuses)
+REFUSES_SENDS = tuple(rule for rule in REFUSES if GUARD_RULES[rule].traffic is GuardedTraffic.SENDS)
+ABOUT_GUESSING = tuple(rule for rule, info in GUARD_RULES.items() if info.traffic is GuardedTraffic.CHECKS)
+ABOUT_COUNTRIES = tuple(rule for rule, info in GUARD_RULES.items() if info.subject is GuardSubject.COUNTRY)
 
 
 class GuardedSend(models.Model):
@@ -94,3 +252,56 @@ class GuardBlock(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_rule_display()}: {self.subject or self.project}"
+
+
+class ListKind(models.TextChoices):
+    BLOCK = "block", _("Block")
+    SAFE = "safe", _("Safe")
+
+
+class ListSubject(models.TextChoices):
+    """The part of a request that an entry's value is matched with."""
+
+    RECIPIENT = "recipient", _("Recipient")
+    PREFIX = "prefix", _("Beginning of a number")
+    DOMAIN = "domain", _("E-mail domain")
+    COUNTRY = "country", _("Country")
+    CLIENT = "client", _("Client address or network")
+
+
+class ListEntry(models.Model):
+    """One line of a block list or safe list. Without a project it holds for all of them."""
+
+    project = models.ForeignKey(
+        "verification.Project",
+        verbose_name=_("project"),
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="list_entries",
+    )
+    kind = models.CharField(_("list"), max_length=5, choices=ListKind.choices, default=ListKind.BLOCK)
+    subject = models.CharField(_("subject"), max_length=9, choices=ListSubject.choices)
+    value = models.CharField(_("value"), max_length=254)
+    note = models.CharField(_("note"), max_length=200, blank=True)
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), db_default=Now())
+
+    objects = Expiring["ListEntry"].as_manager()
+
+    class Meta:
+        ordering = ("-created_at", "-id")
+        verbose_name = _("list entry")
+        verbose_name_plural = _("list entries")
+        constraints = (
+            models.UniqueConstraint(
+                name="list_entry_once", fields=("project", "kind", "subject", "value"), nulls_distinct=False
+            ),
+            models.CheckConstraint(name="list_entry_kind", condition=Q(kind__in=ListKind.values)),
+            models.CheckConstraint(name="list_entry_subject", condition=Q(subject__in=ListSubject.values)),
+        )
+
+    def __str__(self) -> str:
+        return gettext("{kind} list, {subject}").format(
+            kind=self.get_kind_display(), subject=self.get_subject_display().lower()
+        )

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from verification.models.projects import Project
-from verification.models.querysets import Expiring
+from verification.models.shared import Expiring
 
 
 class KeyKind(models.TextChoices):

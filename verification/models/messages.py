@@ -7,12 +7,11 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.currencies import CODE_LENGTH
+from verification.core.formats import CURRENCY_LENGTH
 from verification.models.channels import ChannelType
-from verification.models.choices import CHOICE_MAX_LENGTH, Choice
 from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
 from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS, SUM_DIGITS
-from verification.models.requests import Requested
+from verification.models.shared import CHOICE_MAX_LENGTH, Choice, Requested
 
 ERROR_MAX_LENGTH = 500
 PROVIDER_MESSAGE_ID_MAX_LENGTH = 255
@@ -205,7 +204,7 @@ class DeliveryAttempt(models.Model):
     price = models.DecimalField(
         max_digits=PRICE_DIGITS, decimal_places=DECIMAL_PLACES, null=True, help_text="At the time; null if not known."
     )
-    currency = models.CharField(max_length=CODE_LENGTH, null=True)
+    currency = models.CharField(max_length=CURRENCY_LENGTH, null=True)
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
@@ -254,7 +253,7 @@ class DailyChannelCost(models.Model):
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
     day = models.DateField()
     amount = models.DecimalField(max_digits=SUM_DIGITS, decimal_places=DECIMAL_PLACES)
-    currency = models.CharField(max_length=CODE_LENGTH)
+    currency = models.CharField(max_length=CURRENCY_LENGTH)
 
     class Meta:
         constraints = (models.UniqueConstraint(name="daily_channel_cost_once", fields=("project", "channel", "day")),)

@@ -1,4 +1,4 @@
-"""The decisions of the operator for all projects together."""
+"""The decisions of the operator for all projects; what the service does for itself, and the processes that do it."""
 
 from typing import TYPE_CHECKING
 
@@ -9,12 +9,17 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.currencies import CODE_LENGTH, USUAL_ACCOUNT
+from verification.core.formats import CURRENCY_LENGTH, USUAL_ACCOUNT
 from verification.models.channels import ChannelType
 from verification.models.prices import CurrencyField
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
 
 ALL_SENDING = "all"
 
@@ -47,7 +52,7 @@ class Platform(models.Model):
 
     account_currency = CurrencyField(
         _("account currency"),
-        max_length=CODE_LENGTH,
+        max_length=CURRENCY_LENGTH,
         default=USUAL_ACCOUNT,
         help_text=_("The currency that costs are summed in, such as EUR. Prices in others need an exchange rate."),
     )
@@ -76,3 +81,30 @@ class KillSwitch(models.Model):
 
     def __str__(self) -> str:
         return str(self.get_subject_display())
+
+
+class Upkeep(models.Model):
+    """One kind of recurring work. Whoever moves ``started_at`` forward does the next run."""
+
+    name = models.CharField(primary_key=True, max_length=40)
+    started_at = models.DateTimeField()
+    finished_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Worker(models.Model):
+    """A worker process. It moves ``seen_at`` forward while it runs, and takes its row away when it stops."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    host = models.CharField(max_length=255)
+    pid = models.PositiveIntegerField()
+    version = models.CharField(max_length=40)
+    threads = models.PositiveIntegerField()
+    kinds = ArrayField(models.CharField(max_length=20), help_text="What it works on: messages, connections.")
+    started_at = models.DateTimeField(db_default=Now())
+    seen_at = models.DateTimeField(db_default=Now(), db_index=True)
+
+    def __str__(self) -> str:
+        return f"{self.host}, process {self.pid}"

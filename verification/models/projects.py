@@ -11,10 +11,10 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.codes import SHORT_CODE, WRONG_CODES_THAT_LOCK
+from verification.core.session_rules import SHORT_CODE, WRONG_CODES_THAT_LOCK
+from verification.models.accounts import Role
 from verification.models.project_settings import CODE_LENGTHS, MAX_RETENTION_DAYS, ProjectSettings
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider
-from verification.models.roles import Role
 
 # Controls, ends of lines, and marks that turn the direction of what follows.
 _INVISIBLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

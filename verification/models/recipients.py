@@ -1,12 +1,16 @@
 """The people that codes go to. The recipient's row is the lock under which everything about them is counted."""
 
+from django.contrib.postgres.functions import RandomUUID
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from verification.core.addresses import mask
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH
+from verification.models.projects import Project
+from verification.models.shared import Expiring
 
 
 class Mailbox(models.Func):
@@ -140,3 +144,89 @@ class Suppression(models.Model):
 
     def __str__(self) -> str:
         return _("Suppression {number}").format(number=self.pk)
+
+
+class TestLogin(models.Model):
+    """A recipient with a fixed code, to whom nothing is ever sent: for app reviewers and automated tests."""
+
+    __test__ = False  # not a test class, whatever its name says
+
+    project = models.ForeignKey(
+        Project, verbose_name=_("project"), on_delete=models.CASCADE, related_name="test_logins"
+    )
+    to = models.CharField(_("to"), max_length=254, help_text=_("The phone number (E.164) or e-mail address."))
+    code_encrypted = models.BinaryField(_("code encrypted"), editable=False)
+    revision = models.UUIDField(
+        db_default=RandomUUID(),
+        editable=False,
+        help_text=_("New with every change, which ends the sessions of the old one."),
+    )
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+
+    objects = Expiring["TestLogin"].as_manager()
+
+    class Meta:
+        ordering = ("to",)
+        verbose_name = _("test login")
+        verbose_name_plural = _("test logins")
+        constraints = (models.UniqueConstraint(name="test_login_once", fields=("project", "to")),)
+
+    def __str__(self) -> str:
+        """Masked, as the panel keeps it with what was done, and shows it in its messages."""
+        return mask(self.to)
+
+
+class BotChat(models.Model):
+    """A chat that a bot is in: the session whose link brought the user there, until they have proved their number."""
+
+    provider = models.ForeignKey("verification.Provider", on_delete=models.CASCADE)
+    account_id = models.CharField(max_length=64)
+    session = models.ForeignKey("verification.Session", null=True, on_delete=models.CASCADE)
+    language = models.CharField(max_length=LANGUAGE_MAX_LENGTH, blank=True)
+    started_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (models.UniqueConstraint(name="bot_chat_once", fields=("provider", "account_id")),)
+
+    def __str__(self) -> str:
+        return f"chat {self.pk}"
+
+
+class BotUpdate(models.Model):
+    """An act of a user in a bot, as its messenger reported it. The row is the queue: a worker acts on it.
+
+    Messengers repeat their reports for a day; by the messenger's own ``key`` for it each counts once. ``due_at`` is
+    when a worker may take it, or the end of the lease of the worker that has it. It is null once it was acted on, and
+    then the user's account and ``event``, which may hold their phone number, are wiped.
+    """
+
+    provider = models.ForeignKey("verification.Provider", on_delete=models.CASCADE, db_index=False)
+    key = models.CharField(max_length=200)
+    account_id = models.CharField(max_length=64, blank=True)
+    event = models.JSONField(null=True)
+    tries = models.PositiveSmallIntegerField(default=0, db_default=0)
+    due_at = models.DateTimeField(null=True, db_default=Now())
+    received_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(name="bot_update_once", fields=("provider", "key")),
+            models.CheckConstraint(
+                name="bot_update_wiped_when_done",
+                condition=Q(due_at__isnull=False, event__isnull=False)
+                | Q(due_at=None, event__isnull=True, account_id=""),
+            ),
+        )
+        indexes = (
+            models.Index(name="bot_update_due", fields=("provider", "id"), condition=Q(due_at__isnull=False)),
+            models.Index(
+                name="bot_update_of_chat",
+                fields=("provider", "account_id", "id"),
+                condition=Q(due_at__isnull=False),
+            ),
+            models.Index(name="bot_update_age", fields=("received_at",)),
+        )
+
+    def __str__(self) -> str:
+        return f"update {self.pk}"

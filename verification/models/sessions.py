@@ -5,11 +5,11 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from verification.core import request_ids
+from verification.core import ids
 from verification.core.ids import ULID_LENGTH
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
-from verification.models.requests import Requested, caller_request_field, request_field
+from verification.models.shared import Requested, caller_request_field, request_field
 
 
 class Session(Requested):
@@ -194,7 +194,7 @@ class VerifyToken(Requested):
 
     @property
     def used_request_id(self) -> str:
-        return request_ids.written(self.used_request, self.used_caller_request)
+        return ids.format_request_id(self.used_request, self.used_caller_request)
 
     def __str__(self) -> str:
         return f"token of {self.session_id}"

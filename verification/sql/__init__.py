@@ -7,6 +7,7 @@ function whose signature changes gets a new name, so that old and new code can r
 from __future__ import annotations
 
 import re
+import select
 from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from psycopg.adapt import Loader
 from psycopg.rows import BaseRowFactory, class_row, namedtuple_row
 from psycopg.types.json import Jsonb as json
 
-__all__ = ["call", "call_many", "give_back", "json", "now", "reason", "take_removal_turn", "text"]
+__all__ = ["call", "call_many", "json", "now", "reason", "take_removal_turn", "text"]
 
 Row = TypeVar("Row")
 
@@ -53,13 +54,6 @@ def take_removal_turn(project_id: int) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [REMOVAL_LOCK, project_id % 2**31])
 
 
-def give_back() -> None:
-    """Give this thread's connection back to the pool, for a wait that needs none. A transaction keeps it."""
-    connection = connections[DEFAULT_DB_ALIAS]
-    if not connection.in_atomic_block:
-        connection.close_if_unusable_or_obsolete()
-
-
 def now() -> datetime:
     """The time by the database's clock, which whatever is compared with its rows goes by."""
     moment: datetime = call("clock_timestamp").clock_timestamp
@@ -81,10 +75,23 @@ class _JsonLoader(Loader):
 def _execute(function: str, arguments: dict[str, Any], rows: BaseRowFactory[Row]) -> list[Row]:
     """Return the function's rows by a cursor that binds on the server, unlike Django's, so that it can prepare."""
     connection = connections[DEFAULT_DB_ALIAS]
+    if connection.connection is not None and not connection.in_atomic_block and _has_ended(connection.connection):
+        connection.close()
     connection.ensure_connection()
     with connection.wrap_database_errors, psycopg.Cursor(connection.connection, row_factory=rows) as cursor:
         cursor.adapters.register_loader("jsonb", _JsonLoader)
         return cursor.execute(_statement(function, tuple(arguments)), tuple(arguments.values())).fetchall()
+
+
+def _has_ended(connection: psycopg.Connection[Any]) -> bool:
+    """Return whether the server has closed the connection, as it does when it restarts.
+
+    Its farewell waits on the socket then, so this asks nobody. Django's own check asks the server each time: 50 to
+    70 µs of CPU, and twice as long to wait.
+    """
+    socket = select.poll()
+    socket.register(connection.fileno(), select.POLLIN)
+    return bool(socket.poll(0))
 
 
 @cache

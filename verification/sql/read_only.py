@@ -7,7 +7,6 @@ changes under a connection, the first write fails, and ``health`` asks once a se
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -26,7 +25,7 @@ def refuse(connection: Any, **_: object) -> None:
         return
     raw = connection.connection
     if any(raw.info.parameter_status(name) == "on" for name in TOLD):
-        _discard(connection)
+        connection.close()
         raise OperationalError(WORDS) from psycopg.OperationalError(WORDS)
 
 
@@ -38,12 +37,4 @@ def is_reason(error: BaseException) -> bool:
 def leave() -> None:
     """Close the thread's connection: the next one may find the server that takes writes."""
     if not connection.in_atomic_block and connection.connection is not None:
-        _discard(connection)
-
-
-def _discard(connection: Any) -> None:
-    """Close a connection, and the pool that it came from: the idle ones there began at the same server."""
-    connection.connection.close()
-    connection.close()
-    with suppress(KeyError):  # another thread was faster
-        connection.close_pool()
+        connection.close()

@@ -46,8 +46,8 @@ class ReportedMessage(NamedTuple):
     message_id: int
 
 
-class ProviderPace(NamedTuple):
-    """The pace at which a provider answered within the last hour (``provider_paces``)."""
+class ProviderLatency(NamedTuple):
+    """The latency of a provider within the last hour (``provider_paces``)."""
 
     provider_id: int
     answers: int

@@ -148,7 +148,7 @@ class ListBroker(dramatiq.Broker):
 
 
 class DatabaseConnections(dramatiq.Middleware):
-    """Gives a worker thread's database connection back to the pool after each message, and closes it at the end."""
+    """Lets worker threads keep their database connections, drop broken ones, and close them when they end."""
 
     def after_process_message(self, broker: dramatiq.Broker, message: dramatiq.MessageProxy, **_: Any) -> None:
         close_old_connections()

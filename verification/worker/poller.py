@@ -62,23 +62,23 @@ class Poller(threading.Thread, Generic[Row]):
     def run(self) -> None:
         if self.queue_name:
             WakeUpListener(self.queue_name, self.bell, self.stopping).start()
-        pause, told, tell_at = 0.0, "", 0.0
+        pause, logged, tell_at = 0.0, "", 0.0
         while not self.stopping.wait(pause):
             self.round_began = time.monotonic()
             try:
                 self._round()
-                if told:
+                if logged:
                     log.info("%s: works again.", self.name)
-                pause, told = 0.0, ""
+                pause, logged = 0.0, ""
             except Exception as error:  # the database may be away, or not migrated yet
                 if read_only.is_reason(error):
                     read_only.leave()
                 pause = min(max(POLL_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
                 reason = sql.reason(error)
-                if reason != told or time.monotonic() >= tell_at:
+                if reason != logged or time.monotonic() >= tell_at:
                     again = f"It is tried again every {MAX_PAUSE_SECONDS:.0f} s at least; the log tells when it works."
                     log.error("%s failed: %s. %s", self.name, reason, again)
-                    told, tell_at = reason, time.monotonic() + TELL_AGAIN_SECONDS
+                    logged, tell_at = reason, time.monotonic() + TELL_AGAIN_SECONDS
             finally:
                 close_old_connections()
         self.pool.shutdown(wait=True)
@@ -110,8 +110,8 @@ class Poller(threading.Thread, Generic[Row]):
         except Exception as error:  # the row's lease ends, and it is claimed again
             if read_only.is_reason(error):
                 read_only.leave()
-            told = {"poller": self.name, "row": row[0], "error": sql.reason(error)}
-            log.error("a row of a poller failed", extra=told)
+            fields = {"poller": self.name, "row": row[0], "error": sql.reason(error)}
+            log.error("a row of a poller failed", extra=fields)
         finally:
             close_old_connections()
 

@@ -92,7 +92,7 @@ def run(*, threads: int, holds_connections: bool = False, alive_file: Path | Non
     if holds_connections:
         polling.append(connection_poller(stopping))
         with suppress(DatabaseError):  # the poller tries again
-            connected.keep()  # before the first message needs one
+            connected.keep_open()  # before the first message needs one
     worker.start()
     for poller in polling:
         poller.start()
@@ -290,4 +290,4 @@ def _keepers(stopping: threading.Event, row: Worker) -> list[Poller[Any]]:
 
 def connection_poller(stopping: threading.Event) -> Poller[Any]:
     """Return the poller that keeps the open connections to those of the configuration. It has no rows to work on."""
-    return Poller("the connections", stopping, tidy=connected.keep)
+    return Poller("the connections", stopping, tidy=connected.keep_open)

@@ -7,13 +7,13 @@ import logging
 from django.db import transaction
 from redis.exceptions import RedisError
 
-from verification.core.caching import CircuitBreaker
+from verification.core.caching import Breaker
 from verification.worker.broker import BOTS, CONNECTIONS, MESSAGES, broker
 
 log = logging.getLogger(__name__)
 
 AWAY_SECONDS = 1.0  # how long the broker is left alone after it did not answer
-_away: CircuitBreaker[str] = CircuitBreaker(seconds=AWAY_SECONDS)
+_away: Breaker[str] = Breaker(seconds=AWAY_SECONDS)
 
 
 def wake(message_id: int) -> None:
@@ -32,12 +32,12 @@ def wake_bots() -> None:
 
 
 def _send(queue: str, message_id: int) -> None:
-    if not _away.take_turn("broker"):
+    if not _away.allow("broker"):
         return
     try:
         broker.wake(queue, message_id)
     except RedisError:
-        _away.failed("broker")
+        _away.record_failure("broker")
         log.warning("The broker is away; messages go out with the workers' sweep.")
     else:
-        _away.answered("broker")
+        _away.record_success("broker")

@@ -7,7 +7,7 @@ import pytest
 
 from tests import factories
 from tests.conftest import ROOT
-from verification.core import request_log
+from verification.core import logs
 from verification.core.error_codes import CATALOGUE
 from verification.models import Alert, Decision, Session
 
@@ -199,9 +199,9 @@ def test_a_secret_key_that_comes_from_a_browser_is_told_to_the_owner(twilio):
 
 
 def test_a_refusal_leaves_a_log_line_without_the_recipient(twilio, caplog):
-    caplog.set_level(logging.INFO, logger=request_log.__name__)
+    caplog.set_level(logging.INFO, logger=logs.__name__)
     answer = twilio.fetch(PHONE)
-    (line,) = [record for record in caplog.records if record.name == request_log.__name__]
+    (line,) = [record for record in caplog.records if record.name == logs.__name__]
     told = (line.request_id, line.code, line.status, line.path, line.project)
     path = "/v2/Services/<str:service_sid>/Verifications/<str:name>"
     assert told == (answer["X-Request-Id"], "session_not_found", 404, path, twilio.project.id)

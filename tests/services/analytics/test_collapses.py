@@ -9,10 +9,10 @@ from django.utils import timezone
 from tests import factories
 from verification.core.ids import generate_message_id
 from verification.models import Alert, HourlyFigures, Message, MessageStatus, Recipient
-from verification.models.oversight import COLLAPSE, COLLAPSE_OVER
+from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
 from verification.services.analytics import collapses, impact
-from verification.services.analytics.breaks import read_key
 from verification.services.analytics.collapses import Counts, break_of
+from verification.services.analytics.impact import read_break_key
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 NOW = timezone.now().replace(minute=30, second=0, microsecond=0)
@@ -115,7 +115,7 @@ def test_the_owner_is_told_once_with_the_hour_the_shares_and_the_cost(shop):
     assert told.title == "Kestrel fails in BR: 25 of 100 messages arrive"
     assert f"since {HERE - 5 * HOUR:%d %b %H:%M} UTC arrived; before, 100 did." in told.detail
     assert "About 18 users fewer were verified than usual: 6 in these hours, 24 usually." in told.detail
-    assert read_key(told.key) == (shop.first.pk, "BR", HERE - 5 * HOUR)
+    assert read_break_key(told.key) == (shop.first.pk, "BR", HERE - 5 * HOUR)
     loss = impact.of_alert(project=shop.id, kind=COLLAPSE, key=told.key, since=told.created_at, until=None)
     assert loss.missed == 18
 

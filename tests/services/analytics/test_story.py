@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from providers.outcomes import Outcome
+from providers.errors import Outcome
 from verification.core.addresses import mask
 from verification.core.ids import generate_message_id, generate_session_id
 from verification.models import (
@@ -22,7 +22,7 @@ from verification.models import (
     WebhookEvent,
     WrongCode,
 )
-from verification.services.analytics.timeline.story import in_brief, story_of
+from verification.services.analytics.timeline.read import in_brief, read_timeline
 from verification.services.analytics.timeline.words import ANSWERS
 
 pytestmark = pytest.mark.django_db
@@ -124,7 +124,7 @@ class Making:
 
     def told(self):
         row = self.session or self.recipient.messages.get()
-        return story_of(type(row).objects.get(pk=row.pk))
+        return read_timeline(type(row).objects.get(pk=row.pk))
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def texts(story):
 
 
 def advised(story):
-    return " ".join(advice.text for advice in story.verdict.advice)
+    return " ".join(advice.text for advice in story.diagnosis.advice)
 
 
 def test_a_verification_that_went_well_is_told_from_the_request_to_the_token(making):
@@ -147,7 +147,7 @@ def test_a_verification_that_went_well_is_told_from_the_request_to_the_token(mak
     made.wrong_codes(1)
     made.verified()
     story = made.told()
-    assert story.verdict.sentence == "Verified over SMS 30 s after the request, and proved to your server."
+    assert story.diagnosis.sentence == "Verified over SMS 30 s after the request, and proved to your server."
     assert texts(story) == [
         "Your app asked for a code",
         "SMS was chosen",
@@ -157,7 +157,7 @@ def test_a_verification_that_went_well_is_told_from_the_request_to_the_token(mak
         "Right code",
         "Your server redeemed the verify token",
     ]
-    assert (story.verdict.tone, story.verdict.advice) == ("good", [])
+    assert (story.diagnosis.tone, story.diagnosis.advice) == ("good", [])
     assert "203.0.113.0/24" in story.events[4].detail and "Language de" in story.events[0].detail
 
 
@@ -166,7 +166,7 @@ def test_a_token_that_nobody_redeemed_is_told_with_the_remedy(making):
     made.delivered()
     made.verified(used_at=None)
     story = made.told()
-    assert story.verdict.sentence.endswith("but your server never redeemed the verify token.")
+    assert story.diagnosis.sentence.endswith("but your server never redeemed the verify token.")
     assert "session/verify" in advised(story) and texts(story)[-1] == "The verify token ran out"
 
 
@@ -178,7 +178,7 @@ def test_a_provider_that_failed_before_the_next_one_took_it_is_told(making):
     made.attempt(message, "accepted", 2, provider=second, choice="next")
     made.verified()
     story = made.told()
-    assert "On the way failed: FastSMS." in story.verdict.sentence
+    assert "On the way failed: FastSMS." in story.diagnosis.sentence
     failed, accepted = story.events[2:4]
     assert failed.text == "FastSMS failed, and surely sent nothing, after 40 ms" and failed.detail == "HTTP 500."
     assert accepted.detail == "It was asked as another one had not taken it."
@@ -190,9 +190,9 @@ def test_of_a_code_that_no_provider_took_the_sentence_says_why_and_what_to_do(ma
     message = made.message(status="failed", error="bad sender", finished_at=made.at(2))
     made.attempt(message, "misconfigured", 1, error="bad sender")
     story = made.told()
-    assert story.verdict.sentence == "No code went out over SMS: FastSMS (“Bad sender”) did not take it."
+    assert story.diagnosis.sentence == "No code went out over SMS: FastSMS (“Bad sender”) did not take it."
     assert "Check credentials" in advised(story)
-    assert story.verdict.advice[0].row.name == "FastSMS"
+    assert story.diagnosis.advice[0].row.name == "FastSMS"
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_fall_back_is_told_with_both_channels(making):
     made.attempt(second, "accepted", 31)
     made.verified(at=60, used_at=61)
     story = made.told()
-    assert "SMS had not brought it before." in story.verdict.sentence
+    assert "SMS had not brought it before." in story.diagnosis.sentence
     (sent,) = [event for event in story.events if event.text == "Sent over E-mail as well"]
     assert sent.detail == "SMS had not brought it: the user chose E-mail."
     FallbackStep.objects.create(project=made.project.row, channel="email")
@@ -265,13 +265,13 @@ def test_the_first_channel_is_told_with_what_speaks_for_it(making):
 )
 def test_a_session_without_a_message_tells_why(making, fields, sentence, remedy):
     story = making(channel="", **fields).told()
-    assert story.verdict.sentence.startswith(sentence)
+    assert story.diagnosis.sentence.startswith(sentence)
     assert remedy in advised(story)
     assert texts(story)[-1] == "The session ended"
 
 
 def test_a_session_whose_messages_are_gone_says_so(making):
-    assert making().told().verdict.sentence == "Not verified; the messages of this session are no longer kept."
+    assert making().told().diagnosis.sentence == "Not verified; the messages of this session are no longer kept."
 
 
 def test_what_the_guard_sent_another_way_is_told(making):
@@ -283,14 +283,14 @@ def test_what_the_guard_sent_another_way_is_told(making):
 def test_a_code_that_arrived_and_was_not_entered(making):
     made = making()
     made.delivered()
-    assert made.told().verdict.sentence == "Delivered over SMS by FastSMS after 4.0 s; nobody entered the code."
+    assert made.told().diagnosis.sentence == "Delivered over SMS by FastSMS after 4.0 s; nobody entered the code."
 
 
 def test_wrong_codes_alone(making):
     made = making()
     made.delivered()
     made.wrong_codes(2)
-    assert made.told().verdict.sentence.endswith("the user entered 2 wrong codes and then gave up.")
+    assert made.told().diagnosis.sentence.endswith("the user entered 2 wrong codes and then gave up.")
 
 
 def test_wrong_codes_that_locked_it(making):
@@ -298,7 +298,7 @@ def test_wrong_codes_that_locked_it(making):
     made.delivered()
     made.wrong_codes(5)
     story = made.told()
-    assert story.verdict.sentence == "Not verified: 5 wrong codes locked the session."
+    assert story.diagnosis.sentence == "Not verified: 5 wrong codes locked the session."
     assert "Wrong code, 5 of 5: the session is locked" in texts(story)
 
 
@@ -306,7 +306,7 @@ def test_while_the_user_may_still_enter_the_code_it_says_how_long(making):
     made = making(began=timezone.now() - timedelta(seconds=30))
     made.delivered()
     story = made.told()
-    assert "the user has 2 min" in story.verdict.sentence and "The session ended" not in texts(story)
+    assert "the user has 2 min" in story.diagnosis.sentence and "The session ended" not in texts(story)
 
 
 def test_a_receipt_that_never_came(making):
@@ -314,7 +314,7 @@ def test_a_receipt_that_never_came(making):
     late = {"sent_at": made.at(1), "finished_at": made.at(600), "error": "No delivery receipt came in time."}
     made.attempt(made.message(status="expired", **late), "accepted", 1)
     story = made.told()
-    assert "Accepted over SMS by FastSMS, but no delivery receipt came in time; nobody" in story.verdict.sentence
+    assert "Accepted over SMS by FastSMS, but no delivery receipt came in time; nobody" in story.diagnosis.sentence
     assert "No receipt came" in texts(story) and "Ask the provider" in advised(story)
 
 
@@ -322,7 +322,7 @@ def test_a_message_that_no_worker_took(making):
     made = making(began=timezone.now() - timedelta(seconds=100))
     made.message(status="queued", claims=0)
     story = made.told()
-    assert story.verdict.sentence == "Waiting for 1 min 40 s: no worker has taken the message."
+    assert story.diagnosis.sentence == "Waiting for 1 min 40 s: no worker has taken the message."
     assert "manage.py health" in advised(story)
 
 
@@ -335,7 +335,7 @@ def test_a_claim_that_was_lost_is_told(making):
 def test_a_test_login_says_that_nothing_was_sent(making):
     made = making(is_test=True)
     made.message(is_test=True, finished_at=made.at(0))
-    assert made.told().verdict.sentence == "A test login: nothing was sent, and its code was not entered."
+    assert made.told().diagnosis.sentence == "A test login: nothing was sent, and its code was not entered."
 
 
 def test_refusals_of_the_same_hour_are_told_with_the_masks_doubt(making):
@@ -373,9 +373,9 @@ def test_a_manual_message_is_told_to_the_callback(making, status, due, delivered
     )
     WebhookAttempt.objects.create(event=callback, status=status, latency_ms=40, created_at=made.at(6))
     story = made.told()
-    assert story.verdict.sentence.startswith("Delivered over SMS by FastSMS after 4.0 s.")
-    assert ("shop.example has not taken what it was told" in story.verdict.sentence) is not delivered
-    assert delivered or ("from 200 to 299" in advised(story) and story.verdict.advice[-1].row == callback)
+    assert story.diagnosis.sentence.startswith("Delivered over SMS by FastSMS after 4.0 s.")
+    assert ("shop.example has not taken what it was told" in story.diagnosis.sentence) is not delivered
+    assert delivered or ("from 200 to 299" in advised(story) and story.diagnosis.advice[-1].row == callback)
     assert texts(story)[0] == "Your server asked for a message over SMS" and texts(story)[-1] == ending
     assert "secret-path" not in str(story.events)
 
@@ -384,7 +384,7 @@ def test_a_message_of_a_session_tells_the_story_of_the_session(making):
     made = making()
     message = made.delivered()
     made.verified()
-    assert story_of(Message.objects.get(pk=message.pk)).verdict == made.told().verdict
+    assert read_timeline(Message.objects.get(pk=message.pk)).diagnosis == made.told().diagnosis
 
 
 def test_many_stories_take_as_many_statements_as_one(making, django_assert_num_queries):
@@ -429,7 +429,7 @@ def test_an_attempt_tells_its_size_and_price(project, fields, told):
     making = Making(project)
     message = making.message(0)
     making.attempt(message, "accepted", 1, **fields)
-    (event,) = [event for event in story_of(making.session).events if "accepted the message" in event.text]
+    (event,) = [event for event in read_timeline(making.session).events if "accepted the message" in event.text]
     assert event.detail == told
 
 
@@ -443,7 +443,7 @@ def test_of_providers_that_all_failed_each_one_s_answer_is_told_and_no_further_o
     made.attempt(message, "temporary", 1, error="HTTP 500")
     made.attempt(message, "temporary", 2, provider=second, error="HTTP 503")
     story = made.told()
-    assert "FastSMS (“HTTP 500”) and BackupSMS (“HTTP 503”) did not take it." in story.verdict.sentence
+    assert "FastSMS (“HTTP 500”) and BackupSMS (“HTTP 503”) did not take it." in story.diagnosis.sentence
     assert "Several providers failed at once" in advised(story) and "Add a second" not in advised(story)
 
 
@@ -451,7 +451,7 @@ def test_a_code_that_may_have_gone_out_is_not_said_to_be_lost(making):
     made = making()
     message = made.message(status="expired", error="No provider took it in time.", finished_at=made.at(180))
     made.attempt(message, "unknown", 1, error="timed out")
-    assert made.told().verdict.sentence.startswith("It is not known whether a code went out over SMS: FastSMS")
+    assert made.told().diagnosis.sentence.startswith("It is not known whether a code went out over SMS: FastSMS")
 
 
 def test_a_code_without_a_receipt_is_not_said_to_have_arrived(making):
@@ -464,7 +464,7 @@ def test_the_words_of_a_receipt_are_quoted_as_the_provider_s(making):
     made = making()
     message = made.message(status="failed", error="absent subscriber", sent_at=made.at(1), finished_at=made.at(9))
     made.attempt(message, "accepted", 1)
-    assert "receipt says that it did not arrive (“Absent subscriber”)" in made.told().verdict.sentence
+    assert "receipt says that it did not arrive (“Absent subscriber”)" in made.told().diagnosis.sentence
 
 
 def test_who_gave_up_after_wrong_codes_is_told_with_what_may_help(making):
@@ -513,8 +513,8 @@ def test_a_message_that_waits_for_a_provider_set_aside_says_until_when_and_what_
     made, gateway = waiting(making)
     until = f"{aside(gateway).open_until:%H:%M:%S} UTC"
     told = made.told()
-    assert told.verdict.sentence == f"Waiting: FastSMS is paused until {until}; there is no other SMS provider."
-    assert [each.text for each in told.verdict.advice] == [ANSWERS[Outcome.TEMPORARY].remedy.format(name="FastSMS")]
+    assert told.diagnosis.sentence == f"Waiting: FastSMS is paused until {until}; there is no other SMS provider."
+    assert [each.text for each in told.diagnosis.advice] == [ANSWERS[Outcome.TEMPORARY].remedy.format(name="FastSMS")]
     (step,) = [event for event in told.events if event.text.startswith("Waiting: ")]
     assert until in step.text and "as it kept failing: HTTP 500." in step.detail and step.row == gateway
 
@@ -525,22 +525,22 @@ def test_a_message_that_waits_for_several_names_the_one_that_is_back_first(makin
     aside(gateway, until=60)
     first = aside(other, until=20).open_until
     expected = f"Waiting: all SMS providers are paused, BackupSMS until {first:%H:%M:%S} UTC."
-    assert made.told().verdict.sentence == expected
+    assert made.told().diagnosis.sentence == expected
 
 
 def test_while_another_provider_could_take_it_nobody_is_waited_for(making):
     made, gateway = waiting(making)
     made.project.provider(name="BackupSMS", created_at=after(-3600))
     aside(gateway)
-    assert made.told().verdict.sentence.endswith("no provider has been asked so far.")
+    assert made.told().diagnosis.sentence.endswith("no provider has been asked so far.")
 
 
 def test_without_an_attempt_no_story_says_that_it_is_tried_again(making):
     made, _ = waiting(making)
     ((_, brief),) = in_brief([Session.objects.get()], [])
-    for verdict in (made.told().verdict, brief):
-        assert "tried again" not in verdict.sentence
-        assert "no provider has been asked so far" in verdict.sentence
+    for diagnosis in (made.told().diagnosis, brief):
+        assert "tried again" not in diagnosis.sentence
+        assert "no provider has been asked so far" in diagnosis.sentence
 
 
 def test_what_a_system_provider_answered_others_is_not_told_to_who_waits_for_it(making):

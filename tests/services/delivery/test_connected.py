@@ -65,14 +65,14 @@ def test_an_ordinary_worker_leaves_the_message_to_one_that_is_connected(message_
 
 def test_who_is_connected_takes_it_at_once_and_sends_it(message_id, line):
     deliver(message_id)
-    connections.keep()
+    connections.keep_open()
     message = deliver(message_id, is_connected=True)
     assert (message.status, message.provider_id, message.is_handed_over) == ("success", line.pk, False)
     assert asked() == [("line", "accepted")]
 
 
 def test_who_is_connected_sends_without_anybody_handing_over(message_id):
-    connections.keep()
+    connections.keep_open()
     assert deliver(message_id).status == "success"
     assert asked() == [("line", "accepted")]
 
@@ -105,7 +105,7 @@ def test_a_message_with_nobody_else_is_handed_over_again_and_again_until_it_is_o
 
 
 def test_a_connection_that_fails_is_one_provider_that_failed(message_id, outbox):
-    connections.keep()
+    connections.keep_open()
     outbox.answer("line", Result(Outcome.TEMPORARY, error="No bind."))
     assert deliver(message_id).status == "success"
     assert asked() == [("line", "temporary"), ("second", "accepted")]
@@ -120,7 +120,7 @@ def test_a_provider_set_aside_is_passed_over_not_handed_over(message_id, line):
 def test_an_ordinary_worker_leaves_the_probe_to_who_is_connected(message_id, line):
     CircuitBreaker.objects.create(provider=line, open_until=timezone.now() - timezone.timedelta(seconds=1))
     assert deliver(message_id).is_handed_over
-    connections.keep()
+    connections.keep_open()
     deliver(message_id, is_connected=True)
     assert asked() == [("line", "accepted")]
     assert CircuitBreaker.objects.get().open_until is None
@@ -143,41 +143,41 @@ def open_names():
 
 
 def test_connections_follow_the_configuration(project, line, outbox):
-    connections.keep()
-    connections.keep()
+    connections.keep_open()
+    connections.keep_open()
     assert open_names() == ["line"] and len(CONNECTIONS) == 1
 
     accounts.store_settings(line, {"name": "other line", "token": "t"})
     line.save()
-    connections.keep()
+    connections.keep_open()
     assert open_names() == ["other line"]
 
     Provider.objects.filter(pk=line.pk).update(is_enabled=False)
-    connections.keep()
+    connections.keep_open()
     assert open_names() == []
 
     Provider.objects.filter(pk=line.pk).update(is_enabled=True)
-    connections.keep()
+    connections.keep_open()
     project.set(is_enabled=False)
-    connections.keep()
+    connections.keep_open()
     assert open_names() == []
 
 
 def test_what_else_changes_leaves_a_connection_alone(line, outbox):
     accounts.store_settings(line, {"name": "line", "token": "t"})
     line.save()
-    connections.keep()
+    connections.keep_open()
     accounts.store_settings(line, {"name": "line", "token": ""})  # a form saved as it was; encrypted anew
     line.priority = 7
     line.save()
-    connections.keep()
+    connections.keep_open()
     assert len(CONNECTIONS) == 1
 
 
 def test_a_provider_that_cannot_be_read_leaves_the_others_alone(project, line, outbox):
     project.provider("sms", name="good", type="collector_connected")
     Provider.objects.filter(pk=line.pk).update(secrets=b"sealed with a key that is gone")
-    connections.keep()
+    connections.keep_open()
     assert open_names() == ["good"]
 
 
@@ -191,13 +191,13 @@ def test_an_adapter_that_cannot_connect_leaves_the_others_alone(project, line, o
         return connect(adapter, report, name=name)
 
     monkeypatch.setattr(ConnectedAdapter, "connect", fail_for_line)
-    connections.keep()
+    connections.keep_open()
     assert open_names() == ["good"]
 
 
 def test_in_the_end_all_are_closed(project, line, outbox):
     project.provider("sms", name="another", type="collector_connected")
-    connections.keep()
+    connections.keep_open()
     connections.close_all()
     assert open_names() == [] and len(CONNECTIONS) == 2
 
@@ -209,7 +209,7 @@ def test_in_the_end_all_are_closed(project, line, outbox):
 def sent(message_id, outbox):
     """A message that awaits its receipt, and the connection that it went over."""
     outbox.answer("line", Result.accepted("p-1"))
-    connections.keep()
+    connections.keep_open()
     assert deliver(message_id).status == "sent"
     return message_id, CONNECTIONS[0]
 
@@ -229,7 +229,7 @@ def test_a_receipt_of_another_provider_or_for_nobody_changes_nothing(sent):
     message_id, connection = sent
     stranger = factories.project(channels=("voice",))
     stranger.provider("sms", name="stranger", type="collector_connected")
-    connections.keep()
+    connections.keep_open()
     CONNECTIONS[-1].report(receipt(ReceiptStatus.FAILED))
     connection.report(receipt(ReceiptStatus.FAILED, "p-2"))
     assert Message.objects.get(pk=message_id).status == "sent"

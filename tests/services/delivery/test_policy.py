@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from providers.outcomes import Outcome
+from providers.errors import Outcome
 from verification.services.delivery.policy import POLICY, Policy
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "delivery.md"

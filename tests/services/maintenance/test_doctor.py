@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from tests import clock, factories
 from tests.fakes.outage import database_away
-from verification.core import caching, client_address
+from verification.core import caching, networks
 from verification.models import (
     CircuitBreaker,
     DeliveryAttempt,
@@ -60,7 +60,7 @@ def worker(db):
 @pytest.fixture
 def production(settings):
     """The settings of an installation behind a proxy, without a fault."""
-    cache.delete(client_address.UNREAD_KEY)  # which another test has left
+    cache.delete(networks.UNREAD_KEY)  # which another test has left
     settings.IS_EMBEDDED = False
     settings.BASE_URL = "https://codes.example.com"
     settings.ALLOWED_HOSTS = ["codes.example.com"]
@@ -97,7 +97,7 @@ class TestSettings:
 
     def test_a_proxy_whose_word_is_not_read_is_found(self, production):
         production.TRUSTED_PROXIES = 0
-        cache.set(client_address.UNREAD_KEY, "10.0.0.1", 60)
+        cache.set(networks.UNREAD_KEY, "10.0.0.1", 60)
         assert "watchword.W009" in names("settings")
 
     def test_debug_is_found_in_the_embedded_mode_too(self, settings):
@@ -300,15 +300,15 @@ class TestProviders:
 
 class TestMachine:
     def test_a_disk_that_is_nearly_full_is_found(self, tmp_path):
-        assert list(machine.judge_disk(tmp_path, 20, 100)) == []
-        assert [each.severity for each in machine.judge_disk(tmp_path, 9, 100)] == [Severity.WARNING]
-        assert [each.severity for each in machine.judge_disk(tmp_path, 1, 100)] == [Severity.CRITICAL]
+        assert list(machine.check_disk(tmp_path, 20, 100)) == []
+        assert [each.severity for each in machine.check_disk(tmp_path, 9, 100)] == [Severity.WARNING]
+        assert [each.severity for each in machine.check_disk(tmp_path, 1, 100)] == [Severity.CRITICAL]
 
     def test_the_disk_of_the_metrics_is_looked_at(self, settings, tmp_path, monkeypatch):
         """One of another device, of which nothing is free: a disk that only reads says so of itself."""
         settings.METRICS_TOKEN, settings.METRICS_DIR = "a-token", Path("/sys/kernel/metrics")
         looked_at = []
-        monkeypatch.setattr(machine, "judge_disk", lambda folder, *_: looked_at.append(folder) or [])
+        monkeypatch.setattr(machine, "check_disk", lambda folder, *_: looked_at.append(folder) or [])
         names("machine")
         assert [folder for folder in looked_at if str(folder).startswith("/sys")]
 

@@ -15,7 +15,7 @@ from tests import factories
 from tests.live import free_port
 from verification.services.maintenance.doctor import name_server
 from verification.services.maintenance.doctor.findings import Aims
-from verification.services.maintenance.doctor.name_server import NoAnswer, texts_of
+from verification.services.maintenance.doctor.name_server import NameServerSilent, texts_of
 from verification.services.maintenance.doctor.subjects import mail
 
 DOMAIN = "codes.shop.de"
@@ -37,7 +37,7 @@ SOUND = {
 
 def names(changes, selectors=(), needs_spf=True):
     records = {**SOUND, **changes}
-    found = mail.judge_domain(DOMAIN, lambda name: records.get(name, []), needs_spf=needs_spf, selectors=selectors)
+    found = mail.check_domain(DOMAIN, lambda name: records.get(name, []), needs_spf=needs_spf, selectors=selectors)
     return {finding.name for finding in found}
 
 
@@ -193,18 +193,18 @@ def test_an_unknown_name_has_no_records():
 )
 def test_an_answer_that_is_none_is_told(server, monkeypatch):
     monkeypatch.setattr(name_server, "ALL_SECONDS", 0.5)  # as it goes on listening for a better one
-    with server, pytest.raises(NoAnswer):
+    with server, pytest.raises(NameServerSilent):
         texts_of("shop.de", server.address)
 
 
 @pytest.mark.parametrize("server", ["dns.example", "192.0.2.1:port"])
 def test_a_name_server_is_given_by_its_address(server):
-    with pytest.raises(NoAnswer, match="address"):
+    with pytest.raises(NameServerSilent, match="address"):
         texts_of("shop.de", server)
 
 
 def test_a_name_that_cannot_be_one_is_not_asked_for():
-    with pytest.raises(NoAnswer):
+    with pytest.raises(NameServerSilent):
         texts_of(f"{'a' * 70}.de", "127.0.0.1:9")
 
 

@@ -16,7 +16,7 @@ from tests.live import free_port
 from verification.services.maintenance.doctor import visits
 from verification.services.maintenance.doctor.findings import Aims
 from verification.services.maintenance.doctor.subjects import outside, providers
-from verification.services.maintenance.doctor.visits import Answer
+from verification.services.maintenance.doctor.visits import VisitAnswer
 from verification.services.providers.accounts import hook_secret_of
 
 URL = "https://codes.example.com"
@@ -86,7 +86,7 @@ def test_the_host_the_scheme_and_the_version_are_compared(values, found):
     ],
 )
 def test_hsts_is_asked_for_half_a_year(header, found):
-    assert names(outside.hsts(Answer(200, {"strict-transport-security": header}, b"", time.time()))) == found
+    assert names(outside.hsts(VisitAnswer(200, {"strict-transport-security": header}, b"", time.time()))) == found
 
 
 @pytest.mark.parametrize(
@@ -98,15 +98,15 @@ def test_hsts_is_asked_for_half_a_year(header, found):
     ],
 )
 def test_plain_http_has_to_be_sent_on(status, location, found):
-    assert names(outside.redirect(Answer(status, {"location": location}, b""))) == found
+    assert names(outside.redirect(VisitAnswer(status, {"location": location}, b""))) == found
 
 
 def test_a_certificate_near_its_end_and_another_clock_are_found():
     soon, later = time.time() + 3 * DAY, time.time() + 60 * DAY
-    assert names(outside.certificate(Answer(200, {}, b"", soon))) == {"certificate-ends"}
-    assert names(outside.certificate(Answer(200, {}, b"", later))) == set()
-    assert names(outside.clock(Answer(200, {"date": formatdate(time.time() - 60)}, b""))) == {"web-clock-differs"}
-    assert names(outside.clock(Answer(200, {"date": formatdate(time.time())}, b""))) == set()
+    assert names(outside.certificate(VisitAnswer(200, {}, b"", soon))) == {"certificate-ends"}
+    assert names(outside.certificate(VisitAnswer(200, {}, b"", later))) == set()
+    assert names(outside.clock(VisitAnswer(200, {"date": formatdate(time.time() - 60)}, b""))) == {"web-clock-differs"}
+    assert names(outside.clock(VisitAnswer(200, {"date": formatdate(time.time())}, b""))) == set()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from verification.core.errors import UserError
 from verification.models import Alert
 from verification.services.notifications import alert_services, alerts
 from verification.services.notifications.alerts import raise_alert
-from verification.services.notifications.quiet_hours import held_until
+from verification.services.notifications.schedule import quiet_until
 from verification.services.projects.settings import set_settings
 
 pytestmark = pytest.mark.django_db
@@ -84,7 +84,7 @@ def test_an_address_of_ours_is_not_called(project, settings):
     settings.OUTBOUND_ALLOWED_NETWORKS = []
     for kind, secret in (("slack", "https://10.0.0.1/hook"), ("apprise", "json://10.0.0.1/ops")):
         service = an_alert_service(project.row, kind=kind, secret=secret)
-        assert alert_services.tell(service, title="Test", text="Test") != ""
+        assert alert_services.send(service, title="Test", text="Test") != ""
 
 
 def test_no_error_and_no_log_line_holds_the_secret(project, receiver, monkeypatch, caplog):
@@ -92,7 +92,7 @@ def test_no_error_and_no_log_line_holds_the_secret(project, receiver, monkeypatc
     monkeypatch.setattr(alert_services, "TELEGRAM", receiver.url)
     receiver.default = answer(401, b'{"ok": false}')
     service = an_alert_service(project.row, kind="telegram", secret=TOKEN, chat="1")
-    error = alert_services.tell(service, title="Test", text="Test")
+    error = alert_services.send(service, title="Test", text="Test")
     assert error and TOKEN not in error and TOKEN not in caplog.text
 
 
@@ -110,13 +110,13 @@ def test_no_error_and_no_log_line_holds_the_secret(project, receiver, monkeypatc
 )
 def test_values_that_cannot_work_are_refused(settings, kind, secret, chat, field):
     settings.OUTBOUND_ALLOWED_NETWORKS = []
-    assert list(alert_services.judge(kind, secret, chat)) == [field]
+    assert list(alert_services.check_service(kind, secret, chat)) == [field]
 
 
 def test_right_values_are_taken():
-    assert alert_services.judge("telegram", TOKEN, "-100123") == {}
-    assert alert_services.judge("slack", "https://hooks.slack.com/services/T/B/x", "") == {}
-    assert alert_services.judge("apprise", "gotify://push.example.com/AbCdEf", "") == {}
+    assert alert_services.check_service("telegram", TOKEN, "-100123") == {}
+    assert alert_services.check_service("slack", "https://hooks.slack.com/services/T/B/x", "") == {}
+    assert alert_services.check_service("apprise", "gotify://push.example.com/AbCdEf", "") == {}
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_right_values_are_taken():
 )
 def test_quiet_hours_are_those_of_the_projects_clock(project, hours, zone, now, until):
     project.set(alert_quiet_hours=hours, alert_time_zone=zone)
-    found = held_until(project.row, "daily_budget", datetime.fromisoformat(now).replace(tzinfo=UTC))
+    found = quiet_until(project.row, "daily_budget", datetime.fromisoformat(now).replace(tzinfo=UTC))
     assert found == (until and datetime.fromisoformat(until).replace(tzinfo=UTC))
 
 

@@ -114,7 +114,7 @@ def test_a_fault_of_one_way_is_tried_again_and_repeats_no_other(project, owner, 
     def break_off(*_, **__):
         raise RuntimeError("https://hooks.slack.example/secret")
 
-    monkeypatch.setattr(alerts.alert_services, "tell_all", break_off)
+    monkeypatch.setattr(alerts.alert_services, "send_to_all", break_off)
     raised(project)
     run()
     alert = Alert.objects.get()
@@ -129,7 +129,7 @@ def test_a_worker_that_dies_after_the_mail_leaves_none_to_be_sent_again(project,
     def die(*_, **__):
         raise SystemExit
 
-    monkeypatch.setattr(alerts.alert_services, "tell_all", die)
+    monkeypatch.setattr(alerts.alert_services, "send_to_all", die)
     raised(project)
     with pytest.raises(SystemExit):
         run()

@@ -11,7 +11,7 @@ from tests.api.calls import Api
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification.core import caching
 from verification.models import WebhookAttempt, WebhookEvent, WebhookSecret
-from verification.services.notifications import events, retries
+from verification.services.notifications import events, schedule
 from verification.services.projects import webhook_secrets
 
 pytestmark = pytest.mark.django_db
@@ -74,7 +74,7 @@ def test_a_fault_of_ours_is_tried_again_by_the_schedule(receiver, finished, monk
     event = WebhookEvent.objects.get()
     assert (event.attempts.get().error, event.tries) == ("It could not be sent: RuntimeError.", 1)
     assert event.due_at < timezone.now() + timedelta(seconds=20)  # 5 seconds and something, as after any first try
-    WebhookEvent.objects.update(due_at=timezone.now(), tries=len(retries.RETRY_SECONDS))
+    WebhookEvent.objects.update(due_at=timezone.now(), tries=len(schedule.RETRY_SECONDS))
     run()
     event.refresh_from_db()
     assert event.due_at is None
@@ -142,14 +142,14 @@ def test_retry_after_is_kept_beyond_an_hour_and_for_a_day_at_most(receiver, fini
 
 def test_it_gives_up_after_the_last_retry(receiver, finished):
     receiver.script(answer(500, b""))
-    WebhookEvent.objects.update(tries=len(retries.RETRY_SECONDS))
+    WebhookEvent.objects.update(tries=len(schedule.RETRY_SECONDS))
     run()
     assert WebhookEvent.objects.get().due_at is None
 
 
 def test_each_wait_is_that_of_the_schedule():
-    for tries, seconds in enumerate(retries.RETRY_SECONDS, start=1):
-        wait = retries.next_try(tries) - timezone.now()
+    for tries, seconds in enumerate(schedule.RETRY_SECONDS, start=1):
+        wait = schedule.next_try(tries) - timezone.now()
         assert timedelta(seconds=seconds * 0.79) < wait < timedelta(seconds=seconds * 1.21)
 
 
@@ -166,7 +166,7 @@ def test_a_secret_that_cannot_be_read_is_a_try_that_failed_and_ends_with_the_sch
     run()
     assert receiver.requests == []
     assert "ENCRYPTION_KEYS" in WebhookAttempt.objects.get().error
-    WebhookEvent.objects.update(due_at=timezone.now(), tries=len(retries.RETRY_SECONDS))
+    WebhookEvent.objects.update(due_at=timezone.now(), tries=len(schedule.RETRY_SECONDS))
     run()
     assert WebhookEvent.objects.get().due_at is None
 

@@ -14,11 +14,12 @@ from verification.core.addresses import mask, parse_address
 from verification.models import SESSION_EVENTS, Message, Project, Session, WebhookEvent
 from verification.services.delivery import sweep
 from verification.services.maintenance import forgetting, integrity, retention
-from verification.services.notifications import event_feed, events, payloads, undelivered
+from verification.services.notifications import event_feed, events, payloads
 from verification.services.projects import projects, webhook_secrets
 from verification.services.projects.snapshot import load_project
+from verification.services.protection import eligibility
 from verification.services.protection.recipient import policy_for
-from verification.services.providers.sandbox import add_sandbox
+from verification.services.providers.accounts import add_sandbox
 
 pytestmark = pytest.mark.django_db
 
@@ -208,7 +209,7 @@ def test_the_same_refusal_is_told_once_a_minute(api, project, outbox, receiver):
 
 
 def test_refusals_of_a_flood_are_told_up_to_a_bound(api, project, receiver, monkeypatch):
-    monkeypatch.setattr(undelivered, "PER_MINUTE", 3)
+    monkeypatch.setattr(eligibility, "EVENTS_PER_MINUTE", 3)
     project.set(countries=["FR"])
     for number in range(10, 16):
         api.create(f"+49151123456{number}")

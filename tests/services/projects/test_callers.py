@@ -8,9 +8,8 @@ import pytest
 from tests import factories
 from verification.core import caching
 from verification.models import ApiKey, KeyKind
-from verification.services.projects import callers
-from verification.services.projects.callers import Callers
-from verification.services.projects.keys import digest_of, issue_key
+from verification.services.projects import keys
+from verification.services.projects.keys import Callers, digest_of, issue_key
 
 pytestmark = pytest.mark.django_db
 
@@ -25,7 +24,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(callers, "time", clock)
+    monkeypatch.setattr(keys, "time", clock)
     monkeypatch.setattr(caching, "time", clock)
     return clock
 

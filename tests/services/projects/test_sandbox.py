@@ -10,7 +10,7 @@ from providers.sandbox import BOUNCE_SECONDS, LATE_SECONDS, RECEIPT_SECONDS, STA
 from tests import factories
 from tests.api.calls import Api, problem
 from tests.commands.running import run
-from tests.providers.test_altcha import solve
+from tests.providers.challenges.test_altcha import solve
 from verification.core import caching
 from verification.core.errors import UserError
 from verification.models import Message, Project, Provider, Session, WebhookEvent
@@ -19,8 +19,7 @@ from verification.services.delivery.sweep import sweep_once
 from verification.services.notifications import alerts
 from verification.services.projects import projects
 from verification.services.projects.settings import set_settings
-from verification.services.providers.accounts import add_provider
-from verification.services.providers.sandbox import add_sandbox
+from verification.services.providers.accounts import add_provider, add_sandbox
 
 pytestmark = pytest.mark.django_db
 

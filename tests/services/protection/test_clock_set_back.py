@@ -11,9 +11,9 @@ from tests.api.calls import WRONG
 from tests.fakes.http_server import FakeHttpServer
 from verification import sql
 from verification.models import GuardBlock
-from verification.services.notifications import alerts, events, retries
+from verification.services.notifications import alerts, events, schedule
 from verification.services.projects.snapshot import load_project
-from verification.services.protection.guard import judge
+from verification.services.protection.guard import guessing
 
 pytestmark = pytest.mark.django_db
 
@@ -69,7 +69,7 @@ def test_an_alarm_is_over(project):
         project=project.row, rule="network_refused", subject="81.2.69.9", level=1, figures={},
         since=now + timedelta(hours=1), until=now + timedelta(hours=2),
     )  # fmt: skip
-    judge.require_no_guesser(load_project(project.id), "81.2.69.9")
+    guessing.require_no_guesser(load_project(project.id), "81.2.69.9")
 
 
 @pytest.fixture
@@ -88,12 +88,12 @@ def test_an_alarm_ends_by_the_databases_clock(project, a_wrong_clock):
         since=now, until=now + timedelta(minutes=30),
     )  # fmt: skip
     with pytest.raises(Exception, match="Too many") as refused:
-        judge.require_no_guesser(load_project(project.id), "81.2.69.9")
+        guessing.require_no_guesser(load_project(project.id), "81.2.69.9")
     assert 29 * 60 < refused.value.retry_after <= 30 * 60
 
 
 def test_the_next_call_is_due_by_the_databases_clock(a_wrong_clock):
-    assert retries.next_try(1) > sql.now()
+    assert schedule.next_try(1) > sql.now()
 
 
 def test_an_event_is_stamped_by_the_databases_clock(project, a_wrong_clock):

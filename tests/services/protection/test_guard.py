@@ -11,7 +11,7 @@ from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import problem
 from tests.fakes.outage import lose_counts
-from tests.providers.test_altcha import solve
+from tests.providers.challenges.test_altcha import solve
 from verification import sql
 from verification.core import caching, ids
 from verification.core.addresses import parse_address
@@ -27,11 +27,10 @@ from verification.models import (
     Message,
     Recipient,
 )
-from verification.models.guard_rules import ABOUT_GUESSING
+from verification.models.guard import ABOUT_GUESSING
 from verification.services.projects.snapshot import load_project
-from verification.services.protection.challenges import is_suspected
+from verification.services.protection.challenges import is_suspected, suspects_recipient
 from verification.services.protection.guard import conversion, findings
-from verification.services.protection.guard.judge import suspects_recipient
 from verification.services.protection.recipient import policy_for
 from verification.services.records import decisions
 
@@ -527,7 +526,7 @@ def test_a_finding_that_cannot_be_told_keeps_no_other_from_being_told(project, c
     other = factories.project(name="Other", channels=("sms",))
     send_to_country(project, 40, 0)
     send_to_country(other, 40, 0)
-    sql.call_many(findings.Unjudged, "sweep_guard")
+    sql.call_many(findings.FailedSweep, "sweep_guard")
     GuardBlock.objects.filter(project_id=project.id).update(figures={})
     findings.announce()
     assert [alert.project_id for alert in Alert.objects.filter(kind="guard")] == [other.id]

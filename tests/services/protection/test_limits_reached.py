@@ -8,7 +8,7 @@ from django.utils import timezone
 from tests.api.calls import WRONG, problem
 from verification.core import errors
 from verification.models import Decision, Recipient
-from verification.services.protection.limits_used import blocked_channels, standings
+from verification.services.protection.limits_used import blocked_channels, limits_used
 from verification.services.records import decisions
 from verification.services.records.decisions import limits_reached
 
@@ -31,14 +31,14 @@ def test_too_many_sends_are_noted_and_stand_on_the_recipients_page(api, project)
         assert api.manual_send(TO).status_code == 200
     assert problem(api.manual_send(TO)) == (429, "too_many_sends")
     assert noted() == {"too_many_sends": ("+4915******78", 1, 1)}
-    first = standings(recipient())[0]
+    first = limits_used(recipient())[0]
     assert (first.what, first.used, first.limit, first.window) == ("codes sent", 5, 5, "10 minutes")
     assert timedelta(minutes=9) < first.free_at - timezone.now() <= timedelta(minutes=10)
 
 
 def test_a_limit_that_is_not_used_up_says_how_much_is_left(api):
     api.manual_send(TO)
-    assert [(each.used, each.free_at) for each in standings(recipient()) if each.what == "codes sent"] == [
+    assert [(each.used, each.free_at) for each in limits_used(recipient()) if each.what == "codes sent"] == [
         (1, None)
     ] * 3
 
@@ -50,7 +50,7 @@ def test_wrong_codes_are_noted_when_they_keep_a_code_from_going_out(api, project
         api.check(session, WRONG)
     assert problem(api.create(TO)) == (429, "too_many_attempts")
     assert noted()["too_many_attempts"] == ("+4915******78", 1, 1)
-    used = [(each.used, each.limit) for each in standings(recipient()) if each.what == "wrong codes"]
+    used = [(each.used, each.limit) for each in limits_used(recipient()) if each.what == "wrong codes"]
     assert used[0] == (2, 2)
 
 
@@ -102,7 +102,7 @@ def test_the_limit_of_a_second_is_noted(api, project, long_second):
 
 
 def test_a_flood_is_counted_in_full_and_written_now_and_then(api, project, django_assert_num_queries):
-    refusal = errors.Decision(project.id, "too_many_sends", "+4915******78")
+    refusal = errors.DecisionRecord(project.id, "too_many_sends", "+4915******78")
     assert limits_reached.add(refusal) == [(refusal, 1)]
     with django_assert_num_queries(0):
         for _ in range(999):
@@ -114,14 +114,14 @@ def test_a_flood_is_counted_in_full_and_written_now_and_then(api, project, djang
 def test_a_flood_over_many_recipients_writes_a_bounded_number_of_lines(project):
     limits_reached.due_at = float("inf")
     for number in range(200):
-        limits_reached.add(errors.Decision(project.id, "too_many_sends", f"+4915******{number}"))
+        limits_reached.add(errors.DecisionRecord(project.id, "too_many_sends", f"+4915******{number}"))
     limits_reached.due_at = 0.0
-    due = limits_reached.add(errors.Decision(project.id, "too_many_sends", "+4915******0"))
+    due = limits_reached.add(errors.DecisionRecord(project.id, "too_many_sends", "+4915******0"))
     assert len(due) <= limits_reached.SUBJECTS_AT_ONCE + 1
     assert sum(times for _, times in due) == 201
 
 
 def test_what_was_counted_is_written_in_one_go(project):
-    decisions.note(project_id=project.id, rule="too_many_sends", subject="+4915******78", figures={}, times=3)
-    decisions.note(project_id=project.id, rule="too_many_sends", subject="+4915******78", figures={}, times=2)
+    decisions.record(project_id=project.id, rule="too_many_sends", subject="+4915******78", figures={}, times=3)
+    decisions.record(project_id=project.id, rule="too_many_sends", subject="+4915******78", figures={}, times=2)
     assert noted() == {"too_many_sends": ("+4915******78", 5, 5)}

@@ -6,12 +6,12 @@ from tests import factories
 from tests.api.calls import Api
 from verification.core import caching
 from verification.core.addresses import parse_address
-from verification.core.lifetimes import SESSION_SECONDS
+from verification.core.session_rules import SESSION_SECONDS
 from verification.services.projects import projects
 from verification.services.projects.snapshot import load_project
-from verification.services.protection import recipient, simulation
+from verification.services.protection import recipient
 from verification.services.protection.recipient import policy_for
-from verification.services.providers.sandbox import add_sandbox
+from verification.services.providers.accounts import add_sandbox
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +38,7 @@ def test_only_a_caller_with_an_address_who_wants_a_real_code_may_be_asked_for_a_
 
 def test_a_live_project_forces_nothing_on_a_recipient_of_the_sandbox():
     live = policy(factories.project().id, "expired@sandbox.example")
-    assert live.sandbox == simulation.NOT_SIMULATED
+    assert live.sandbox == recipient.NOT_SIMULATED
     assert live.session_seconds == SESSION_SECONDS and not live.is_unlimited
 
 
@@ -47,9 +47,9 @@ def test_the_sandbox_is_asked_once_for_a_session(client, monkeypatch):
     add_sandbox(new.project)
     caching.clear_all()
     asked = []
-    ask = simulation.sandbox_policy
+    ask = recipient.sandbox_policy
     monkeypatch.setattr(recipient, "sandbox_policy", lambda project, to: asked.append(to) or ask(project, to))
-    monkeypatch.setattr(simulation, "outcome_of", lambda to, known=simulation.outcome_of: asked.append(to) or known(to))
+    monkeypatch.setattr(recipient, "outcome_of", lambda to, known=recipient.outcome_of: asked.append(to) or known(to))
     created = Api(client, new.api_key, new.secret_key).create("delivered@sandbox.example")
     assert created.status_code == 200
     assert asked == ["delivered@sandbox.example"] * 2  # by the one who carries it on, of the one table

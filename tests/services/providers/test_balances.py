@@ -118,7 +118,7 @@ def test_the_owner_is_told_once_for_each_top_up_that_a_balance_ends_soon(project
     ends = timezone.now().date() + 3 * DAY
     assert alert.title == f"The balance at {NAME} lasts until {ends:%-d %B}"
     assert "15 EUR are left" in alert.detail
-    balance_alerts.tell_owner(prepaid)
+    balance_alerts.alert_owner(prepaid)
     assert Alert.objects.count() == 1
 
 

@@ -10,7 +10,7 @@ from verification.models import DeliveryAttempt, Provider
 from verification.services.delivery import dispatch
 from verification.services.delivery.round import ROUND_SECONDS
 from verification.services.providers import latency
-from verification.services.providers.latency import CALL_SECONDS, KNOWN_ANSWERS, Pace
+from verification.services.providers.latency import CALL_SECONDS, KNOWN_ANSWERS, LatencyProfile
 from verification.services.providers.routing import providers_for
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ class Adapter(base.Adapter):
 
 
 def seconds(*, is_last=False, adapter="http", **pace):
-    return Pace(**pace).seconds(adapter_class(adapter), is_last=is_last)
+    return LatencyProfile(**pace).seconds(adapter_class(adapter), is_last=is_last)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_no_claim_outlives_its_lease_whatever_is_asked_last(drop):
     assert {adapter_class(name).longest_seconds for name in all_types()} <= {5.0, CALL_SECONDS}
     assert ROUND_SECONDS + CALL_SECONDS < dispatch.LEASE_SECONDS <= 22
     endless = type("Endless", (Adapter,), {"longest_seconds": 60.0})
-    assert Pace().seconds(endless, is_last=True) == CALL_SECONDS
+    assert LatencyProfile().seconds(endless, is_last=True) == CALL_SECONDS
 
 
 @pytest.fixture
@@ -91,16 +91,16 @@ def test_the_pace_is_that_of_99_in_100_answers_of_the_last_hour(message):
     called("first", 98, latency_ms=100)
     called("first", latency_ms=700)
     provider = called("first", latency_ms=4_000)
-    assert latency.paces_of([provider]) == {provider: Pace(100, 0.7, False)}
+    assert latency.latencies_of([provider]) == {provider: LatencyProfile(100, 0.7, False)}
     clock.forward(clock.HOUR)
-    assert latency.paces_of([provider]) == {}
+    assert latency.latencies_of([provider]) == {}
 
 
 def test_what_was_waited_for_in_vain_counts_and_failures_do_not(message):
     called("first", 50, outcome="temporary", latency_ms=1)
     provider = called("first", 2, outcome="unknown", latency_ms=1_500)
-    assert latency.paces_of([provider])[provider].p99_seconds == pytest.approx(1.5)
-    assert latency.paces_of([provider])[provider].answers == 2
+    assert latency.latencies_of([provider])[provider].p99_seconds == pytest.approx(1.5)
+    assert latency.latencies_of([provider])[provider].answers == 2
 
 
 def order(project):

@@ -96,7 +96,7 @@ def test_a_list_that_was_written_is_read_as_it_was():
     lines = price_lists.read(
         HEADING + "+49,0.0500,EUR,segment,2026-02-01\nDE,1000,UZS,message\ndefault,0.1,USD,segment"
     )
-    assert price_lists.read(price_lists.written(lines)) == lines
+    assert price_lists.read(price_lists.format_lines(lines)) == lines
 
 
 def test_the_difference_tells_what_is_new_gone_and_changed():

@@ -7,8 +7,8 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
+from providers.base import MessagePrice as Told
 from providers.base import Outcome, Receipt, ReceiptStatus, Result
-from providers.base import Price as Told
 from tests import clock, factories
 from tests.fakes import collector
 from verification.core import caching

@@ -3,13 +3,13 @@
 import pytest
 
 from verification.models import Decision
-from verification.services.records.decisions import note
+from verification.services.records.decisions import record
 
 pytestmark = pytest.mark.django_db
 
 
 def noted(project, subject="KP", rule="country", **figures):
-    note(project_id=project.id, rule=rule, subject=subject, figures=figures)
+    record(project_id=project.id, rule=rule, subject=subject, figures=figures)
 
 
 def test_one_row_counts_the_hour_and_keeps_the_last_figures(project):

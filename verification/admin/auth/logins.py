@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from verification.admin.auth.second_factor import page
 from verification.admin.auth.session_store import stored_key
 from verification.admin.base.display import time_ago_label, time_label
-from verification.core.dates import EXACT
+from verification.core.formats import EXACT
 from verification.services.users import logins
 
 

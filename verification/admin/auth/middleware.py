@@ -19,8 +19,7 @@ from django.utils import timezone, translation
 from verification.admin.auth import error_pages, session
 from verification.admin.base import database_router
 from verification.admin.base.time_zone import reader_zone
-from verification.core.client_address import client_ip
-from verification.core.content_length import announced_length
+from verification.core.networks import announced_length, client_ip
 from verification.services.records import audit
 
 NUL = "%00"  # in an address: no text of PostgreSQL holds it, and asking for one is an error

@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from verification.admin.auth import throttle
 from verification.admin.auth.session import confirm, is_fresh
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.services.users import second_factor
 
@@ -77,7 +77,7 @@ def _unseal(request: HttpRequest, held: str) -> QueryDict:
 
 
 def _binding(request: HttpRequest) -> str:
-    return aad.held_form(request.session.session_key, request.get_full_path())
+    return crypto.held_form_binding(request.session.session_key, request.get_full_path())
 
 
 def _ask(request: HttpRequest, held: str, error: str = "") -> HttpResponse:

@@ -60,7 +60,7 @@ class SessionStore(SessionBase):
         if SESSION_KEY not in self or BROWSER not in self:
             return
         try:
-            logins.note(
+            logins.record_login(
                 stored_key(str(self.session_key)),
                 user_id=int(self[SESSION_KEY]),
                 browser=self[BROWSER],

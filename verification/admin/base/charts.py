@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from django.utils.translation import gettext as _
 
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 
 WIDTH, HEIGHT = 720, 160  # units of the drawing's own; the page scales them
 ROUND_ENDS = (1, 1.2, 1.6, 2, 2.4, 3, 4, 5, 6, 8, 10)  # the ends of a scale, times a power of ten

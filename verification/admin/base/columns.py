@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base.display import format_channel, format_error, time_label
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 
 
 class ChannelColumn:

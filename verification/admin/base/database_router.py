@@ -19,7 +19,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connectio
 from django.http import HttpRequest
 
 from verification import sql
-from verification.core.caching import CircuitBreaker, TTLCache
+from verification.core.caching import Breaker, TTLCache
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,7 @@ LAG_QUERY = """
 
 _alias: ContextVar[str | None] = ContextVar("reading", default=None)
 _lags: TTLCache[str, float] = TTLCache()
-_away: CircuitBreaker[str] = CircuitBreaker(seconds=AWAY_SECONDS)
+_away: Breaker[str] = Breaker(seconds=AWAY_SECONDS)
 
 
 class ReplicaRouter:
@@ -83,7 +83,7 @@ def reading(alias: str) -> Iterator[None]:
 
 def _measure_lag() -> float:
     """Return the seconds that the replica lags behind, infinity if it is away."""
-    if not _away.take_turn(ALIAS):
+    if not _away.allow(ALIAS):
         return float("inf")
     connection = connections[ALIAS]
     try:
@@ -92,8 +92,8 @@ def _measure_lag() -> float:
             behind = float(cursor.fetchone()[0])
     except (DatabaseError, InterfaceError) as error:
         connection.close()
-        _away.failed(ALIAS)
+        _away.record_failure(ALIAS)
         log.warning("The replica is away; the panel reads the primary. (%s)", sql.reason(error))
         return float("inf")
-    _away.answered(ALIAS)
+    _away.record_success(ALIAS)
     return behind

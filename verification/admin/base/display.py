@@ -15,8 +15,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.core.dates import DAY_AND_TIME, EXACT, written_date, written_moment
-from verification.core.numbers import grouped
+from verification.core.formats import DAY_AND_TIME, EXACT, grouped, written_date, written_moment
 from verification.models import ChannelType, MessageStatus
 
 STATUS_VARIANTS = {

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from verification.admin.base.permissions import own_project_ids
-from verification.core import pseudonyms
-from verification.core.dates import CLOCK, written_moment
+from verification.core import crypto
 from verification.core.errors import ApiError
+from verification.core.formats import CLOCK, written_moment
 from verification.models import Membership, Project, Recipient, Right
 from verification.services.protection import limits
 from verification.services.records import audit
@@ -51,7 +51,7 @@ def count_look_up(request: HttpRequest, addresses: Sequence[str]) -> None:
         Recipient.objects.filter(project__in=masked, address__in=addresses).values_list("project_id", "address")
     )
     for project in Project.objects.filter(pk__in=masked):
-        digest = pseudonyms.hashed(project.pk, known.get(project.pk, addresses[0]))
+        digest = crypto.hashed_address(project.pk, known.get(project.pk, addresses[0]))
         audit.record(LOOKED_UP, project=project, label=digest)
 
 

@@ -11,7 +11,7 @@ from django.db.models.options import Options
 from django.utils.translation import gettext as _
 from django.utils.translation import npgettext_lazy
 
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 
 # By the model of each list. A test asks for every page's.
 NOUNS: dict[str, Any] = {

@@ -18,15 +18,22 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from verification.admin.base.charts import Chart, ChartMark, Number, Series, draw
 from verification.admin.base.display import format_exact_time, time_ago
-from verification.core.dates import DAY, DAY_AND_TIME, DAY_OF_YEAR_AND_TIME, written_date, written_moment, zone_name
-from verification.core.numbers import grouped
+from verification.core.formats import (
+    DAY,
+    DAY_AND_TIME,
+    DAY_OF_YEAR_AND_TIME,
+    grouped,
+    written_date,
+    written_moment,
+    zone_name,
+)
 from verification.models import ChannelType
 from verification.services.analytics import impact, report
 from verification.services.analytics.costs import SHOWN_PLACES
 from verification.services.analytics.price_comparison import Offer
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.report import Told
-from verification.services.analytics.summary import Event, Summary
+from verification.services.analytics.report import FigureSums
+from verification.services.analytics.summary import AlertOfRange, Summary
 
 STEPS = {  # of the funnel, by their words in docs/figures.md
     "started": gettext_lazy("Started"),
@@ -75,7 +82,7 @@ class FunnelStep:
 class EventRow:
     """An event of the range as the page lists it."""
 
-    event: Event
+    event: AlertOfRange
     at: str
     ago: str
     lasted: str
@@ -83,8 +90,8 @@ class EventRow:
 
 
 def tiles(summary: Summary) -> list[Tile]:
-    told, before, span = summary.told, summary.before, summary.span
-    counts, counts_before = told.counts, before.counts
+    sums, before, span = summary.sums, summary.before, summary.span
+    counts, counts_before = sums.counts, before.counts
     refused = sum(times for _, times in summary.refused)
     users, users_before = summary.users, summary.users_before
     verified = _tile(
@@ -99,10 +106,10 @@ def tiles(summary: Summary) -> list[Tile]:
     return [
         verified,
         Tile(
-            _("Conversion"), percent(told.conversion), _points(told.conversion, before.conversion), _("of those sent")
+            _("Conversion"), percent(sums.conversion), _points(sums.conversion, before.conversion), _("of those sent")
         ),
-        _time_tile(_("Time to deliver"), told, before, delivery_times(told)),
-        _time_tile(_("Time to verify"), told, before, "verify_times"),
+        _time_tile(_("Time to deliver"), sums, before, delivery_times(sums)),
+        _time_tile(_("Time to verify"), sums, before, "verify_times"),
         _tile(
             _("Refused"),
             refused,
@@ -118,10 +125,10 @@ def tiles(summary: Summary) -> list[Tile]:
 def funnel(summary: Summary) -> list[FunnelStep]:
     steps: list[FunnelStep] = []
     for word, name in report.FUNNEL:
-        number = summary.told.counts[name]
+        number = summary.sums.counts[name]
         last = steps[-1].number if steps else number
         lost = max(0, last - number)
-        share = report.percent(number, summary.told.counts["sessions"])
+        share = report.percent(number, summary.sums.counts["sessions"])
         before = summary.before.counts[name]
         steps.append(FunnelStep(str(STEPS[word]), number, share, lost, report.percent(lost, last), before))
     return steps
@@ -159,21 +166,21 @@ def charts_of(summary: Summary) -> list[Chart]:
     """Return the charts of a report: the counts, and where there is something to draw the conversion and the times."""
     span = summary.span
     steps = [at for at, _ in summary.over_time]
-    told = [told for _, told in summary.over_time]
-    before = [told for _, told in summary.over_time_before][: len(told)]
-    before += [Told()] * (len(told) - len(before))
+    sums = [each for _, each in summary.over_time]
+    before = [each for _, each in summary.over_time_before][: len(sums)]
+    before += [FigureSums()] * (len(sums) - len(before))
     shared: dict[str, Any] = {
         "label": lambda at: step_label(at, span),
         "step": span.step,
         "marks": [ChartMark(e.title, e.at, e.until) for e in summary.events],
     }
-    deliver = delivery_times(summary.told)
-    coarse = math.ceil(len(told) / MAX_POINTS) or 1
+    deliver = delivery_times(summary.sums)
+    coarse = math.ceil(len(sums) / MAX_POINTS) or 1
     fewer, wide = steps[::coarse], shared | {"step": coarse * span.step}
-    now, then = (report.merged(each, coarse) for each in (told, before))
+    now, then = (report.merged(each, coarse) for each in (sums, before))
     counts = [
-        Series(_("Started"), "ww-started", [each.counts["sessions"] for each in told], is_bar=True),
-        Series(_("Verified"), "ww-verified", [each.counts["sessions_verified"] for each in told], is_bar=True),
+        Series(_("Started"), "ww-started", [each.counts["sessions"] for each in sums], is_bar=True),
+        Series(_("Verified"), "ww-verified", [each.counts["sessions_verified"] for each in sums], is_bar=True),
     ]
     if summary.before.counts["sessions_verified"]:
         values = [each.counts["sessions_verified"] for each in before]
@@ -203,9 +210,9 @@ def charts_of(summary: Summary) -> list[Chart]:
     return [chart for chart in drawn if chart]
 
 
-def delivery_times(told: Told) -> str:
+def delivery_times(sums: FigureSums) -> str:
     """Return the times that tell of delivery: of receipts, or where no provider sends any, of acceptance."""
-    return "receipt_times" if told.times.get("receipt_times") else "accept_times"
+    return "receipt_times" if sums.times.get("receipt_times") else "accept_times"
 
 
 def step_label(at: datetime, span: Range) -> str:
@@ -276,7 +283,7 @@ def _money_tiles(summary: Summary) -> list[Tile]:
     cost, before = summary.money.cost, summary.money.before
     if summary.money.is_empty:
         return []
-    verified, verified_before = (each.counts["sessions_verified"] for each in (summary.told, summary.before))
+    verified, verified_before = (each.counts["sessions_verified"] for each in (summary.sums, summary.before))
     note = _("of all messages")
     if cost.unknown:
         note = _("no message has a price") if cost.known is None else _("at least: some have no price")
@@ -359,22 +366,22 @@ def _against(now: Decimal | None, before: Decimal | None) -> str:
     return _changed(change, grouped(before))
 
 
-def _time_tile(title: str, told: Told, before: Told, name: str) -> Tile:
-    now, then = told.seconds(name, 0.5), before.seconds(name, 0.5)
-    late = told.seconds(name, 0.95)
+def _time_tile(title: str, sums: FigureSums, before: FigureSums, name: str) -> Tile:
+    now, then = sums.seconds(name, 0.5), before.seconds(name, 0.5)
+    late = sums.seconds(name, 0.95)
     change = _("{seconds} before").format(seconds=seconds(then)) if then is not None else _("nothing timed before")
     note = _("median; 95 % within {seconds}").format(seconds=seconds(late)) if late is not None else _("median")
     return Tile(title, seconds(now), change, note)
 
 
-def _times(told: Sequence[Told], name: str) -> list[Series]:
+def _times(sums: Sequence[FigureSums], name: str) -> list[Series]:
     return [
-        Series(_("Median"), "ww-verified", [each.seconds(name, 0.5) for each in told]),
-        Series(_("95 % within"), "ww-late", [each.seconds(name, 0.95) for each in told]),
+        Series(_("Median"), "ww-verified", [each.seconds(name, 0.5) for each in sums]),
+        Series(_("95 % within"), "ww-late", [each.seconds(name, 0.95) for each in sums]),
     ]
 
 
-def _event_row(event: Event) -> EventRow:
+def _event_row(event: AlertOfRange) -> EventRow:
     lasted = _("until {time}").format(time=format_exact_time(event.until)) if event.until else ""
     loss = impact.of_alert(project=event.project, kind=event.kind, key=event.key, since=event.at, until=event.until)
     return EventRow(event, format_exact_time(event.at), time_ago(event.at), lasted, loss.sentence if loss else "")
@@ -382,16 +389,16 @@ def _event_row(event: Event) -> EventRow:
 
 def _table(summary: Summary) -> list[dict[str, Any]]:
     """Return the numbers behind the charts, and in words what happened in each hour or day."""
-    deliver = delivery_times(summary.told)
+    deliver = delivery_times(summary.sums)
     return [
         {
             "label": step_label(at, summary.span),
-            "counts": [told.counts[name] for name in ("sessions", "sessions_sent", "sessions_verified")],
-            "conversion": percent(told.conversion),
+            "counts": [sums.counts[name] for name in ("sessions", "sessions_sent", "sessions_verified")],
+            "conversion": percent(sums.conversion),
             "times": [
-                seconds(told.seconds(name, share)) for name in (deliver, "verify_times") for share in (0.5, 0.95)
+                seconds(sums.seconds(name, share)) for name in (deliver, "verify_times") for share in (0.5, 0.95)
             ],
             "events": [event.title for event in summary.events if at <= event.at < at + summary.span.step],
         }
-        for at, told in summary.over_time
+        for at, sums in summary.over_time
     ]

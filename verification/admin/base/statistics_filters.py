@@ -18,9 +18,8 @@ from phonenumbers import SUPPORTED_REGIONS
 
 from verification.admin.base.current_project import current_projects
 from verification.admin.base.statistics import BETWEEN, EMPTY
-from verification.core.dates import zone_name
-from verification.core.ids import first_session_id
-from verification.core.whole_numbers import whole_number
+from verification.core.formats import zone_name
+from verification.core.ids import first_session_id, whole_number
 from verification.models import Message, NumberArea, Provider, Recipient
 
 FROM, TO = "from", "to"  # the names of the form's fields

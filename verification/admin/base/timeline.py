@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from verification.admin.base.display import format_exact_time, page_address, time_label
 from verification.admin.base.navigation import menu_title
 from verification.core.addresses import mask
-from verification.core.dates import EXACT, zone_name
+from verification.core.formats import EXACT, zone_name
 from verification.models import Message, Session
-from verification.services.analytics.timeline import story
+from verification.services.analytics.timeline import read
 from verification.services.analytics.timeline.words import Advice, Tone, lasted
 
 ICONS = {Tone.PLAIN: "radio_button_unchecked", Tone.GOOD: "check_circle", Tone.FAIR: "warning", Tone.BAD: "error"}
@@ -44,8 +44,8 @@ class TimelineRow:
 
 def timeline_context(request: HttpRequest, row: Session | Message) -> dict[str, Any]:
     """Return the context of ``timeline.html``. The row is one that the user may see."""
-    timeline = story.story_of(row)
-    rows, diagnosis = timeline.rows, timeline.verdict
+    timeline = read.read_timeline(row)
+    rows, diagnosis = timeline.rows, timeline.diagnosis
     return {
         "sentence": diagnosis.sentence,
         "state": STATES[diagnosis.tone],
@@ -63,7 +63,7 @@ def timeline_context(request: HttpRequest, row: Session | Message) -> dict[str, 
     }
 
 
-def _timeline_rows(request: HttpRequest, timeline: story.Story, current: Model) -> Iterator[TimelineRow]:
+def _timeline_rows(request: HttpRequest, timeline: read.Timeline, current: Model) -> Iterator[TimelineRow]:
     began = timeline.rows.began_at
     for place, event in enumerate(timeline.events):
         is_here = event.row is None or event.row == current

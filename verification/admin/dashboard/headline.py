@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from verification.admin.base.display import time_ago
-from verification.admin.dashboard.problems import Problem
-from verification.core.numbers import grouped
+from verification.admin.dashboard.problems import OpenProblem
+from verification.core.formats import grouped
 from verification.models import ChannelType
 from verification.services.analytics.delivery_state import ChannelState, DeliveryState
 
@@ -25,7 +25,7 @@ class Headline:
     """The head of the page. ``level`` names the colour; the lines say why."""
 
     level: str
-    lines: tuple[Problem, ...]
+    lines: tuple[OpenProblem, ...]
 
     @property
     def icon(self) -> str:
@@ -33,7 +33,7 @@ class Headline:
 
 
 def headline(
-    state: DeliveryState | None, problems: list[Problem], warnings: list[Problem], *, is_new: bool
+    state: DeliveryState | None, problems: list[OpenProblem], warnings: list[OpenProblem], *, is_new: bool
 ) -> Headline | None:
     """Return the worst of the state, the problems and the warnings.
 
@@ -53,7 +53,7 @@ def headline(
     return None if is_new else Headline(FAIR, (_quiet(state),))
 
 
-def _traffic(state: DeliveryState) -> tuple[tuple[Problem, ...], ...]:
+def _traffic(state: DeliveryState) -> tuple[tuple[OpenProblem, ...], ...]:
     """Return the lines on messages that wait, on channels that fail, and on channels that lose a part."""
     poor = tuple(_channel_problem(channel, state) for channel in state.channels if channel.is_poor)
     fair = tuple(
@@ -62,13 +62,13 @@ def _traffic(state: DeliveryState) -> tuple[tuple[Problem, ...], ...]:
     return _waiting(state), poor, fair
 
 
-def _waiting(state: DeliveryState) -> tuple[Problem, ...]:
+def _waiting(state: DeliveryState) -> tuple[OpenProblem, ...]:
     if not state.waiting:
         return ()
     # A message whose provider fails is tried again until it expires. One that nobody took has no worker.
     detail = _("No worker has taken them. Does one run?") if state.untaken else _("Their providers do not take them.")
     return (
-        Problem(
+        OpenProblem(
             ngettext(
                 "{number} message waits for longer than a minute.",
                 "{number} messages wait for longer than a minute.",
@@ -80,7 +80,7 @@ def _waiting(state: DeliveryState) -> tuple[Problem, ...]:
     )
 
 
-def _channel_problem(channel: ChannelState, state: DeliveryState) -> Problem:
+def _channel_problem(channel: ChannelState, state: DeliveryState) -> OpenProblem:
     name = ChannelType(channel.channel).label
     asked, within = channel.accepted + channel.lost, _span(state.lately)
     link = _messages(status="lost", channel__exact=channel.channel, since="day")
@@ -94,7 +94,7 @@ def _channel_problem(channel: ChannelState, state: DeliveryState) -> Problem:
         text = _("{name}: {lost} of {asked} messages did not get out in the last {within}.").format(
             name=name, lost=grouped(channel.lost), asked=grouped(asked), within=within
         )
-    return Problem(
+    return OpenProblem(
         text,
         _("{expired} of them ran out of time.").format(expired=grouped(channel.expired))
         if channel.expired
@@ -103,7 +103,7 @@ def _channel_problem(channel: ChannelState, state: DeliveryState) -> Problem:
     )
 
 
-def _all_well(state: DeliveryState) -> Problem:
+def _all_well(state: DeliveryState) -> OpenProblem:
     accepted = state.accepted
     asked = accepted + sum(channel.lost for channel in state.channels)
     share, span = 100 * accepted // asked, _span(state.lately)
@@ -121,16 +121,16 @@ def _all_well(state: DeliveryState) -> Problem:
             "{share} % of {asked} messages were accepted in the last {span}.",
             asked,
         ).format(share=share, asked=grouped(asked), span=span)
-    return Problem(_("Codes are going out."), detail)
+    return OpenProblem(_("Codes are going out."), detail)
 
 
-def _quiet(state: DeliveryState) -> Problem:
+def _quiet(state: DeliveryState) -> OpenProblem:
     last = (
         _("The last code left {ago}.").format(ago=time_ago(state.last_accepted))
         if state.last_accepted
         else _("None left in 24 hours.")
     )
-    return Problem(_("Nobody asked for a code in the last {span}.").format(span=_span(state.lately)), last)
+    return OpenProblem(_("Nobody asked for a code in the last {span}.").format(span=_span(state.lately)), last)
 
 
 def _span(span: timedelta) -> str:

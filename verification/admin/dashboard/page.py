@@ -22,7 +22,7 @@ from verification.admin.base.statistics import Tile, funnel, largest_loss, over_
 from verification.admin.dashboard.headline import headline
 from verification.admin.dashboard.problems import budgets_of, problems_of, warnings_of
 from verification.admin.traffic.decisions import title_of_rule
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import (
     ApiKey,
     ChannelType,
@@ -35,7 +35,7 @@ from verification.models import (
     Session,
 )
 from verification.services.analytics import delivery_state, ranges, statistics
-from verification.services.analytics.summary import Line, Summary, summarize
+from verification.services.analytics.summary import Summary, SummaryRow, summarize
 from verification.services.notifications.alerts import unread_count
 from verification.services.protection.guard import conversion
 
@@ -200,7 +200,7 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
         "rows": [
             _row(line)
             for line in summary.by["channel"]
-            if line.key in ChannelType.values and line.told.counts["messages"]
+            if line.key in ChannelType.values and line.sums.counts["messages"]
         ],
         "countries": [
             {
@@ -245,8 +245,8 @@ def _failures(lost: QuerySet[Message]) -> list[FailureGroup]:
     return list(groups.values())[:FAILURES_SHOWN]
 
 
-def _row(line: Line) -> ChannelRow:
-    counts = line.told.counts
+def _row(line: SummaryRow) -> ChannelRow:
+    counts = line.sums.counts
     total, delivered, failed, expired = (
         counts[f"messages{state}"] for state in ("", "_delivered", "_failed", "_expired")
     )

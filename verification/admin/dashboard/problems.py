@@ -11,9 +11,8 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from verification.admin.base.display import time_ago
-from verification.core.client_address import unread_from
-from verification.core.dates import DAY_AND_TIME, written_moment
-from verification.core.numbers import grouped
+from verification.core.formats import DAY_AND_TIME, grouped, written_moment
+from verification.core.networks import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
 from verification.services.analytics import collapses, cost_budgets
 from verification.services.analytics.collapses import Collapse
@@ -24,7 +23,7 @@ SHOWN = 6  # more lines would push the figures off the screen
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class OpenProblem:
     """One line. ``link`` leads to the page where the problem is solved; it is empty where the user cannot solve it."""
 
     text: str
@@ -65,13 +64,13 @@ def budgets_of(projects: Any) -> list[ChannelBudget]:
     return sorted(budgets, key=lambda budget: -budget.percent)
 
 
-def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget]) -> list[Problem]:
+def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget]) -> list[OpenProblem]:
     """Return the problems, first those that stop most."""
     return [
         *_stopped(request),
         *_undelivered(),
         *(
-            Problem(
+            OpenProblem(
                 _("The project {project} is disabled.").format(project=project),
                 _("Its keys answer 401."),
                 _page("project", project.pk),
@@ -79,7 +78,7 @@ def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget
             for project in projects.filter(is_enabled=False)[:SHOWN]
         ),
         *(
-            Problem(
+            OpenProblem(
                 _("The budget of {channel} in {project} is used up.").format(
                     channel=budget.channel, project=budget.channel.project
                 ),
@@ -97,13 +96,13 @@ def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget
     ][:SHOWN]
 
 
-def _spent_in_money(projects: Any) -> list[Problem]:
+def _spent_in_money(projects: Any) -> list[OpenProblem]:
     channels = Channel.objects.filter(project__in=projects, is_active=True, daily_cost_budget__gt=0)
     rows = list(channels.select_related("project"))
     costs = cost_budgets.spent_today({row.project_id for row in rows}) if rows else {}
     pairs = [(row, costs.get((row.project_id, row.type))) for row in rows]
     return [
-        Problem(
+        OpenProblem(
             _("The budget in money of {row} in {project} is used up.").format(row=row, project=row.project),
             _("{amount} of {daily_cost_budget} {currency} today. Nothing more goes out until midnight UTC.").format(
                 amount=grouped(cost.amount, places=2),
@@ -117,16 +116,18 @@ def _spent_in_money(projects: Any) -> list[Problem]:
     ]
 
 
-def _undelivered() -> list[Problem]:
+def _undelivered() -> list[OpenProblem]:
     if workers.running().exists():
         return []
-    return [Problem(_("No worker is running."), _("Codes are accepted and go out once the operator has started one."))]
+    return [
+        OpenProblem(_("No worker is running."), _("Codes are accepted and go out once the operator has started one."))
+    ]
 
 
-def _stopped(request: HttpRequest) -> list[Problem]:
+def _stopped(request: HttpRequest) -> list[OpenProblem]:
     link = reverse("admin:verification_killswitch_changelist") if request.user.is_superuser else ""
     return [
-        Problem(
+        OpenProblem(
             _("The operator has stopped all sending.")
             if switch.subject not in ChannelType.values
             else _("The operator has stopped {switch}.").format(switch=switch),
@@ -137,13 +138,13 @@ def _stopped(request: HttpRequest) -> list[Problem]:
     ]
 
 
-def warnings_of(request: HttpRequest) -> list[Problem]:
+def warnings_of(request: HttpRequest) -> list[OpenProblem]:
     """Return what is wrong though codes go out: a proxy that nobody trusts, for the operator alone."""
     address = unread_from() if request.user.is_superuser else ""
     if not address:
         return []
     return [
-        Problem(
+        OpenProblem(
             _("X-Forwarded-For arrives from {address}, and TRUSTED_PROXIES is 0.").format(address=address),
             _(
                 "All callers count as that address, and limits per client address are off. Set TRUSTED_PROXIES to the"
@@ -153,10 +154,10 @@ def warnings_of(request: HttpRequest) -> list[Problem]:
     ]
 
 
-def _collapsed(projects: Any) -> list[Problem]:
+def _collapsed(projects: Any) -> list[OpenProblem]:
     """Return the providers that hardly deliver to a country, with what it cost and who does better there."""
     return [
-        Problem(
+        OpenProblem(
             _("{name} fails in {country}: {since} of 100 messages arrive, {before} did before {at}.").format(
                 name=_name(collapse.provider),
                 country=collapse.country,
@@ -187,13 +188,13 @@ def _better(collapse: Collapse) -> str:
     return _("{name} brings {share} of 100 there.").format(name=other[0], share=other[1]) if other else ""
 
 
-def _set_aside(request: HttpRequest, projects: Any) -> list[Problem]:
+def _set_aside(request: HttpRequest, projects: Any) -> list[OpenProblem]:
     """Return the providers that kept failing: the projects' own, and the system's, which members know by name only."""
     breakers = CircuitBreaker.objects.filter(
         provider__in=Provider.objects.serving(projects), open_until__isnull=False
     ).select_related("provider__project")
     return [
-        Problem(
+        OpenProblem(
             _("{name} keeps failing and is set aside.").format(name=_name(breaker.provider)),
             capfirst(breaker.reason),
             "" if breaker.provider.is_system and not request.user.is_superuser else _page("provider", breaker.pk),

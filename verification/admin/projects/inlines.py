@@ -16,7 +16,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidge
 from verification.admin.base.columns import ChannelColumn
 from verification.admin.base.display import format_channel, monospace, page_link, time_label, yes_or_no
 from verification.admin.base.permissions import ScopedInline
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import ApiKey, Channel, ChannelType, FallbackStep, Provider, Right
 from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.services.projects.ceilings import lower_budget, platform

@@ -18,9 +18,9 @@ from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget,
 from verification.admin.base.display import page_address, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ScopedInline, Who, own_project_ids
-from verification.core.dates import EXACT
 from verification.core.errors import UserError
-from verification.core.whole_numbers import whole_number
+from verification.core.formats import EXACT
+from verification.core.ids import whole_number
 from verification.models import Invitation, Membership, Project, Right, Role
 from verification.services.users import invitations, people, second_factor
 

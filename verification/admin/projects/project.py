@@ -16,7 +16,7 @@ from verification.admin.base.display import label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
 from verification.admin.base.template_tags import HEADING
-from verification.admin.projects import deleting, file
+from verification.admin.projects import deleting
 from verification.admin.projects.example_code import show_code
 from verification.admin.projects.form import ProjectForm
 from verification.admin.projects.inlines import ChannelInline, FallbackInline, KeyInline, ProviderInline
@@ -25,7 +25,7 @@ from verification.admin.projects.onboarding import checklist
 from verification.admin.projects.people import MembershipInline, show_people
 from verification.admin.projects.test_event import send_test_event
 from verification.admin.projects.webhook_secret import webhook_secret
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
@@ -63,10 +63,8 @@ class ProjectAdmin(ScopedAdmin):
         "show_code",
         "webhook_secret",
         "test_event",
-        "show_file",
-        "apply_file",
     )
-    inner_steps: tuple[str, ...] = ("apply-file",)  # by their paths: those that another page leads to
+    inner_steps: tuple[str, ...] = ()  # by their paths: those that another page leads to
     change_form_outer_before_template = "admin/verification/project/onboarding.html"
     change_form_before_template = "admin/verification/project/short_code.html"
     delete_view = deleting.delete_view
@@ -75,8 +73,6 @@ class ProjectAdmin(ScopedAdmin):
     test_event = send_test_event
     show_code = show_code
     show_people = show_people
-    show_file = file.show_file
-    apply_file = file.apply_file
     add_fieldsets = (
         (
             None,
@@ -159,6 +155,14 @@ class ProjectAdmin(ScopedAdmin):
             tab=gettext_noop("Alerts & retention"),
         ),
     )
+
+    @classmethod
+    def add_actions(cls, *actions: Any, inner_steps: tuple[str, ...] = ()) -> None:
+        """Add pages of a project that an app brings, each with a button unless its path is among the inner steps."""
+        for action in actions:
+            setattr(cls, action.__name__, action)
+        cls.actions_detail = (*cls.actions_detail, *(action.__name__ for action in actions))
+        cls.inner_steps = (*cls.inner_steps, *inner_steps)
 
     @admin.display(description=gettext_lazy("Public id"))
     def public_id_text(self, project: Project) -> str:

@@ -21,7 +21,7 @@ from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
 from verification.models import EventType, Project, WebhookEvent
 from verification.services.notifications import events
-from verification.services.projects.settings import judge_called_url
+from verification.services.projects.settings import check_called_url
 
 
 class TestEventForm(forms.Form):
@@ -40,7 +40,7 @@ class TestEventForm(forms.Form):
     def clean_url(self) -> str:
         url: str = self.cleaned_data["url"]
         try:
-            judge_called_url(url)
+            check_called_url(url)
         except UserError as error:
             raise forms.ValidationError(str(error)) from None
         return url

@@ -15,9 +15,9 @@ from unfold.decorators import action
 
 from verification.admin.base import display
 from verification.admin.base.traffic_admin import TrafficAdmin
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import GuardBlock, GuardRule, Right
-from verification.models.guard_rules import ABOUT_COUNTRIES, REFUSES_SENDS
+from verification.models.guard import ABOUT_COUNTRIES, REFUSES_SENDS
 from verification.services.protection.guard import findings
 
 

@@ -9,8 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from verification.admin.base.charts import Number, Series, draw
-from verification.core.dates import DAY, DAY_OF_YEAR, written_date
-from verification.core.numbers import grouped
+from verification.core.formats import DAY, DAY_OF_YEAR, grouped, written_date
 from verification.models import Provider, VendorBalance
 from verification.services.providers import balances
 from verification.services.providers.balances import Forecast

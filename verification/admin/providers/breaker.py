@@ -16,7 +16,7 @@ from unfold.decorators import action
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.display import label, page_address
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.core.dates import CLOCK, written_moment
+from verification.core.formats import CLOCK, written_moment
 from verification.models import Provider
 from verification.services.providers.accounts import reset_breaker
 

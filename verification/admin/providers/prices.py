@@ -17,11 +17,11 @@ from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
-from verification.core.numbers import grouped
-from verification.core.whole_numbers import whole_number
+from verification.core.formats import grouped
+from verification.core.ids import whole_number
 from verification.models import Provider
 from verification.services.providers import price_lists
-from verification.services.providers.price_lists import Line, ListRefused
+from verification.services.providers.price_lists import ListRefused, PriceLine
 
 LINES_SHOWN = 100  # of a list or a difference: the file has them all
 UNREADABLE_FILE = gettext_lazy("The file is no text in UTF-8. Save it as CSV, and choose it again.")
@@ -74,7 +74,7 @@ def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
     provider: Provider = page.find(request, object_id)
     lines = price_lists.lines_of(provider)
     if "csv" in request.GET:
-        response = HttpResponse(price_lists.written(lines), content_type="text/csv; charset=utf-8")
+        response = HttpResponse(price_lists.format_lines(lines), content_type="text/csv; charset=utf-8")
         response["Content-Disposition"] = f'attachment; filename="prices-{provider.pk}.csv"'
         return response
     form = PriceListForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
@@ -93,7 +93,7 @@ def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
     return TemplateResponse(request, "admin/verification/provider/prices.html", context)
 
 
-def _difference(provider: Provider, old: list[Line], new: list[Line], text: str) -> dict[str, Any]:
+def _difference(provider: Provider, old: list[PriceLine], new: list[PriceLine], text: str) -> dict[str, Any]:
     difference = price_lists.difference(old, new)
     rows = [
         *((_("Changed"), before, after) for before, after in difference.changed),

@@ -37,7 +37,7 @@ from verification.admin.providers.senders import CHANNELS as WITH_SENDERS
 from verification.admin.providers.senders import SenderRuleInline
 from verification.admin.traffic.send_test import send_over_provider
 from verification.core.crypto import DecryptionFailed
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import ChannelType, Project, Provider, Right
 from verification.services.delivery.polling import BOT_TYPE
 from verification.services.providers import editing
@@ -92,7 +92,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
         return rows if chosen is None else rows.filter(Q(project=chosen) | Q(project=None))
 
     def why_kept(self, row: Provider) -> str:
-        return editing.why_kept(row)
+        return editing.why_not_deletable(row)
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Leave out what other pages and notices lead to, and "Connect" where there is no bot."""

@@ -19,8 +19,7 @@ from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.statistics import list_link, money_cell, over_time, percent, seconds
 from verification.admin.providers.balance import balance_context
 from verification.admin.providers.breaker import state_label
-from verification.core.dates import DAY, DAY_AND_TIME, EXACT, written_date, written_moment
-from verification.core.numbers import grouped
+from verification.core.formats import DAY, DAY_AND_TIME, EXACT, grouped, written_date, written_moment
 from verification.models import Provider
 from verification.services.analytics import costs, impact, scorecards, trends
 from verification.services.analytics.costs import Cost
@@ -28,7 +27,7 @@ from verification.services.analytics.ranges import Range
 from verification.services.analytics.scorecards import Card, Opening
 from verification.services.analytics.summary import summarize
 from verification.services.analytics.timeline.words import answer_of
-from verification.services.analytics.trends import TurningPoint
+from verification.services.analytics.trends import ChangePoint
 
 LONG_MINUTES = 5  # an open circuit from which its cost in users is estimated
 ESTIMATED = 10  # open circuits of one page at most: each is a comparison with seven days
@@ -104,7 +103,7 @@ def _where(provider: Provider, country: str | None) -> dict[str, Any]:
 
 def _row(card: Card, provider: Provider, choice: RangeChoice, money: dict[tuple[Any, ...], Cost]) -> dict[str, Any]:
     cost = money.get((card.provider.pk,))
-    verified = card.told.counts["sessions_verified"]
+    verified = card.sums.counts["sessions_verified"]
     is_own = card.provider.project_id == provider.project_id
     address = reverse("admin:verification_provider_scorecard", args=(card.provider.pk,)) + choice.address()
     return {
@@ -124,7 +123,7 @@ def _row(card: Card, provider: Provider, choice: RangeChoice, money: dict[tuple[
     }
 
 
-def _worsened(point: TurningPoint, span: Range, projects: list[int]) -> dict[str, Any]:
+def _worsened(point: ChangePoint, span: Range, projects: list[int]) -> dict[str, Any]:
     loss = impact.since_break(projects, point.country, point.at, span.until)
     return {
         "loss": loss.sentence if loss and loss.missed else "",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.template.loader import render_to_string
@@ -17,13 +17,16 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.permissions import own_projects
 from verification.core.errors import UserError
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import ChannelType, MessageTemplate, Project, Right
 from verification.models.fields import clean_language
 from verification.services.providers.text_prices import Thousand, per_thousand
 from verification.services.texts import own, speech
 from verification.services.texts.rendering import RIGHT_TO_LEFT, Rendered
 from verification.services.texts.sizes import Size, alphabet, measure
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 MAX_TYPED = 4_000  # characters of a text that are previewed: several times what can be saved
 
@@ -166,12 +169,16 @@ def about_of(request: HttpRequest, values: Any, right: Right = Right.CHANGE) -> 
     return {"project": project, "channel": channel, "language": language} if project else None
 
 
-def links_of(about: dict[str, Any]) -> dict[str, str]:
+# Further links beside a text, added by apps when the pages are loaded: the words, and the page's name.
+MORE_LINKS: list[tuple[StrOrPromise, str]] = []
+
+
+def links_of(about: dict[str, Any]) -> dict[str, Any]:
     """Return the addresses of what can be done with this project's text of this channel and language."""
     named = {"project": about["project"].pk, "channel": about["channel"], "language": about["language"]}
     return {
         "all": reverse("admin:verification_messagetemplate_changelist", query={"project": named["project"]}),
-        "variant": reverse("admin:verification_text_variant", query=named),
+        "more": [(words, reverse(name, query=named)) for words, name in MORE_LINKS],
         "send": reverse("admin:verification_text_send", query=named),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.urls import reverse
@@ -59,9 +60,9 @@ class Matrix:
     rest: list[LanguageRow]
 
 
-def matrix_of(project: Project) -> Matrix:
+def matrix_of(project: Project, trials: Mapping[tuple[str, str], str]) -> Matrix:
+    """Return the texts of the project. ``trials`` are the addresses of what is tried, by channel and language."""
     rows = {(row.channel, row.language): row for row in project.templates.all()}
-    trials = set(project.text_variants.values_list("channel", "language"))
     channels = [value for value in EDITABLE if value in set(project.channels.values_list("type", flat=True))]
     channels += [value for value in EDITABLE if value not in channels and any(key[0] == value for key in rows)]
     channels = channels or list(EDITABLE)
@@ -100,7 +101,7 @@ def language_name(language: str) -> str:
 def _cell(
     project: Project,
     rows: dict[tuple[str, str], MessageTemplate],
-    trials: set[tuple[str, str]],
+    trials: Mapping[tuple[str, str], str],
     channel: str,
     language: str,
 ) -> MatrixCell:
@@ -118,7 +119,8 @@ def _cell(
     else:
         state, variant = _("Missing: {language} goes out").format(language=language_name(FALLBACK_LANGUAGE)), "warning"
     text = nearest.text if nearest else ""
-    trial = reverse("admin:verification_text_variant", query=named) if (channel, language) in trials else ""
     preview = own.preview(project=project, channel=channel, language=language, text=text) if channel == "sms" else None
     segments = measure(preview.text).segments if preview else None
-    return MatrixCell(state, variant, address, text or own.ours(channel, language).text, segments, trial)
+    return MatrixCell(
+        state, variant, address, text or own.ours(channel, language).text, segments, trials.get((channel, language), "")
+    )

@@ -21,11 +21,10 @@ from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_project_ids, own_projects
 from verification.admin.texts.editor import EditorWidget, about_of, preview_view, recording_view
 from verification.admin.texts.matrix import matrix_of
-from verification.admin.texts.variants import variant_view
 from verification.admin.traffic.send_test import send_text_view
 from verification.core.errors import UserError
-from verification.models import ChannelType, MessageTemplate, Right
-from verification.services.texts import own, variants
+from verification.models import ChannelType, MessageTemplate, Project, Right
+from verification.services.texts import own
 from verification.services.texts.rendering import languages
 
 CHANNELS = [choice for choice in ChannelType.choices if choice[0] not in own.VENDOR_WORDED]
@@ -103,7 +102,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
         try:
             if self.instance.pk is None:
                 own.require_room(project)
-            variants.require_untried(project, channel, values.get("language") or self.instance.language)
+            own.require_changeable(project, channel, values.get("language") or self.instance.language)
         except UserError as error:
             self.add_error(None, str(error))
         if text := values.get("text"):
@@ -134,22 +133,19 @@ class TextAdmin(ChannelColumn, ScopedAdmin):
         return (
             ("preview/", "verification_text_preview", preview_view),
             ("recording/", "verification_text_recording", recording_view),
-            ("variant/", "verification_text_variant", variant_view),
             ("send/", "verification_text_send", send_text_view),
         )
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Keep the text while another one is tried against it."""
-        if isinstance(obj, MessageTemplate) and variants.is_tried(obj.project, obj.channel, obj.language):
-            return False
-        return bool(super().has_delete_permission(request, obj))
+    def trials_of(self, project: Project) -> dict[tuple[str, str], str]:
+        """Return the addresses of what an app tries, by channel and language."""
+        return {}
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show all texts of one project, by default of the first by name, in place of a list of rows."""
         if way := follow_address(request):
             return way
         chosen = current_projects(request).order_by("name").first()
-        matrix = matrix_of(chosen) if chosen else None
+        matrix = matrix_of(chosen, self.trials_of(chosen)) if chosen else None
         projects = own_projects(request.user).order_by("name")
         may_change = bool(chosen and chosen.pk in own_project_ids(request, Right.CHANGE))
         context = {"matrix": matrix, "projects": projects, "may_change": may_change}

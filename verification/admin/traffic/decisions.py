@@ -14,9 +14,9 @@ from django.utils.translation import gettext_lazy as _
 from verification.admin.base import display
 from verification.admin.base.statistics_filters import LastBetweenFilter
 from verification.admin.base.traffic_admin import SPANS, CreatedFilter, TrafficAdmin
-from verification.core.numbers import grouped
+from verification.core.formats import grouped
 from verification.models import ChannelType, Decision, GuardRule, ListSubject, Right
-from verification.models.guard_rules import ABOUT_COUNTRIES
+from verification.models.guard import ABOUT_COUNTRIES
 from verification.services.protection.guard import findings
 from verification.services.records.decisions import RULES, SUBJECT_MAX_LENGTH
 

@@ -24,9 +24,8 @@ from verification.admin.base.permissions import ScopedInline, sees_addresses
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.admin.traffic.search import hits_of
 from verification.core.addresses import mask
-from verification.core.dates import CLOCK, DAY_OF_YEAR, EXACT, written_moment
 from verification.core.errors import UserError
-from verification.core.numbers import grouped
+from verification.core.formats import CLOCK, DAY_OF_YEAR, EXACT, grouped, written_moment
 from verification.models import AuditEntry, Recipient, Right, Subscription
 from verification.services.analytics import search
 from verification.services.maintenance import forgetting
@@ -257,7 +256,7 @@ class RecipientAdmin(NewestFirstAdmin):
 def _limits_on(recipient: Recipient, what: str) -> str:
     """Return a line for each limit; one that is used up says when the next is allowed."""
     lines = []
-    for each in limits_used.standings(recipient):
+    for each in limits_used.limits_used(recipient):
         if each.what == what:
             used = _("{used} of {limit} in {window}").format(
                 used=grouped(each.used), limit=grouped(each.limit), window=each.window

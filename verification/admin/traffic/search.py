@@ -20,13 +20,13 @@ from verification.admin.base.permissions import has_right, own_project_ids, own_
 from verification.admin.base.timeline import ICONS, STATES
 from verification.admin.traffic.decisions import title_of_rule
 from verification.core.addresses import mask
-from verification.core.dates import EXACT
+from verification.core.formats import EXACT
 from verification.models import Decision, Right
 from verification.services.analytics import search
 from verification.services.analytics.ranges import DAY
-from verification.services.analytics.timeline.diagnosis import Verdict
+from verification.services.analytics.timeline.diagnosis import Diagnosis
+from verification.services.analytics.timeline.read import in_brief
 from verification.services.analytics.timeline.rows import Rows
-from verification.services.analytics.timeline.story import in_brief
 
 TERM = "q"  # the parameter of the address
 SHOWN_READINGS = 5  # numbers that a term without its country was read as
@@ -70,7 +70,7 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         try:
             results = search.search(term, projects, before_addresses=partial(count_look_up, request))
         except TooManyLookUps as error:
-            results, too_many = search.Found(), str(error)
+            results, too_many = search.SearchResult(), str(error)
         if results.only is not None:
             return HttpResponseRedirect(display.page_address(results.only))
         hits = hits_of(results, search.MOST)
@@ -97,17 +97,17 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     return response
 
 
-def hits_of(found: search.Found, most: int) -> list[SearchHit]:
+def hits_of(found: search.SearchResult, most: int) -> list[SearchHit]:
     """Return the newest of these stories, each with the sentence that says how it ended."""
-    return [_hit(rows, verdict) for rows, verdict in in_brief(found.sessions, found.messages)[:most]]
+    return [_hit(rows, diagnosis) for rows, diagnosis in in_brief(found.sessions, found.messages)[:most]]
 
 
-def _hit(rows: Rows, verdict: Verdict) -> SearchHit:
+def _hit(rows: Rows, diagnosis: Diagnosis) -> SearchHit:
     return SearchHit(
         link=display.page_address(rows.session or rows.messages[0]),
-        icon=ICONS[verdict.tone],
-        tone=STATES[verdict.tone],
-        sentence=verdict.sentence,
+        icon=ICONS[diagnosis.tone],
+        tone=STATES[diagnosis.tone],
+        sentence=diagnosis.sentence,
         began=display.time_label(rows.began_at, EXACT),
         ago=display.time_ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
         kind=_("Verification") if rows.session else _("Manual send"),

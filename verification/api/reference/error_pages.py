@@ -66,11 +66,13 @@ def _endpoints(description: Mapping[str, Any]) -> list[tuple[Endpoint, set[str]]
     """List every operation, each with the codes that it declares."""
     return [
         (
-            Endpoint(method.upper(), path, told["summary"], f"/docs/#/{told['tags'][0]}/{told['operationId']}"),
-            {code for answer in told["responses"].values() for code in _codes(answer)},
+            Endpoint(
+                method.upper(), path, operation["summary"], f"/docs/#/{operation['tags'][0]}/{operation['operationId']}"
+            ),
+            {code for answer in operation["responses"].values() for code in _codes(answer)},
         )
         for path, methods in description["paths"].items()
-        for method, told in methods.items()
+        for method, operation in methods.items()
     ]
 
 

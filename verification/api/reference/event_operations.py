@@ -7,8 +7,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiExample, OpenApiResponse, OpenApiWebhook, extend_schema
 
 from verification.api.reference import examples
-from verification.api.reference.schema import SECRET_KEY, operation
-from verification.api.reference.tags import EVENTS
+from verification.api.reference.schema import EVENTS, SECRET_KEY, operation
 from verification.api.serializers import events
 from verification.models import EventType
 

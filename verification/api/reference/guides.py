@@ -21,7 +21,13 @@ from markdown.treeprocessors import Treeprocessor
 ADDRESS = "/docs/guides/"
 INDEX = "docs/README.md"  # lists every guide, by group; on the page and in the repository it is the front door
 # The guides to apps that may be left out, which then are not served either.
-APPS = {"docs/from-twilio.md": "verification.contrib.twilio", "docs/hosted-page.md": "verification.contrib.hosted"}
+APPS = {
+    "docs/configuration-file.md": "verification.contrib.config_files",
+    "docs/from-twilio.md": "verification.contrib.twilio",
+    "docs/hosted-page.md": "verification.contrib.hosted",
+    "docs/routing.md": "verification.contrib.route_optimizer",
+    "docs/text-trials.md": "verification.contrib.text_trials",
+}
 # Files that guides link to and that are shown as they are: folder, pattern.
 SOURCES = (("examples", "*/*.*"), ("deploy/prometheus", "rules.yml"))
 HIGHLIGHTED = {".jsx": "jsx", ".vue": "html", ".js": "js", ".php": "php", ".go": "go", ".yml": "yaml"}

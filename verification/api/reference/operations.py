@@ -5,11 +5,19 @@ from __future__ import annotations
 from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
 
 from verification.api.reference import examples
-from verification.api.reference.schema import ACCEPT_LANGUAGE, IDEMPOTENCY_KEY, SECRET_KEY, operation, response_header
-from verification.api.reference.tags import MANUAL, SESSION, VERIFY
+from verification.api.reference.schema import (
+    ACCEPT_LANGUAGE,
+    IDEMPOTENCY_KEY,
+    MANUAL,
+    SECRET_KEY,
+    SESSION,
+    VERIFY,
+    operation,
+    response_header,
+)
 from verification.api.serializers import manual, session
-from verification.core.codes import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
-from verification.core.whole_numbers import MAX_ID
+from verification.core.ids import MAX_ID
+from verification.core.session_rules import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
 
 _CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
 _ENDED = ("session_not_found", "session_verified", "session_expired")

@@ -17,9 +17,31 @@ from drf_spectacular.utils import (
 from rest_framework.serializers import Serializer
 
 from verification.api.reference import error_guide
-from verification.api.reference.tags import TAGS
 from verification.api.serializers.errors import Problem
 from verification.core.error_codes import CATALOGUE
+
+SESSION, VERIFY, MANUAL, EVENTS = "Session", "Verify", "Manual", "Events"
+TAGS = [
+    {
+        "name": SESSION,
+        "description": "What the user's side calls, in a browser, an app or on a server of yours, with an **API key**. "
+        "From a browser only origins that the project lists get an answer they may read.",
+    },
+    {
+        "name": VERIFY,
+        "description": "What only your server calls, with a **secret key**: it alone decides who is let in.",
+    },
+    {
+        "name": MANUAL,
+        "description": "Sending messages of your own and reading what became of them, from your server with a "
+        "**secret key**.",
+    },
+    {
+        "name": EVENTS,
+        "description": "What happened in the project: your server is told it, or reads it with a **secret key**.",
+    },
+]
+
 
 OVERVIEW = Path(__file__).with_name("overview.md")
 
@@ -269,11 +291,11 @@ def _complete_callback(callback: dict[str, Any]) -> None:
         path["post"] |= {"operationId": "messageFinished", "security": [], "parameters": _signed()}
 
 
-def _complete_webhook(name: str, told: dict[str, Any]) -> None:
+def _complete_webhook(name: str, description: dict[str, Any]) -> None:
     """Narrow the body of an event to its type."""
     subject, _, verb = name.partition(".")
-    told |= {"operationId": f"{subject}{verb.capitalize()}", "security": [], "parameters": _signed()}
-    media = told["requestBody"]["content"]["application/json"]
+    description |= {"operationId": f"{subject}{verb.capitalize()}", "security": [], "parameters": _signed()}
+    media = description["requestBody"]["content"]["application/json"]
     media["schema"] = {"allOf": [media["schema"], {"type": "object", "properties": {"type": {"const": name}}}]}
 
 

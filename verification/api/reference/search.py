@@ -17,7 +17,7 @@ SETTINGS_ADDRESS = "/docs/settings/"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DocSection:
     """One part of the documentation that can be found."""
 
     page: str
@@ -52,21 +52,21 @@ def search(query: str) -> list[Hit]:
     return [hit for _, hit in scored[:MOST_HITS]]
 
 
-def _parts() -> Iterator[Found]:
+def _parts() -> Iterator[DocSection]:
     for slug in guides.paths():
         guide = guides.read(slug)
         for section in guide.sections:
-            yield Found(guide.title, section.heading, section.text, f"{guides.ADDRESS}{slug}/#{section.anchor}")
+            yield DocSection(guide.title, section.heading, section.text, f"{guides.ADDRESS}{slug}/#{section.anchor}")
     for entry in error_guide.entries():
         text = f"{entry.title}. {entry.meaning} {entry.remedy}".replace("`", "")
-        yield Found(f"Errors · {entry.status}", entry.code, text, entry.address, is_name=True)
+        yield DocSection(f"Errors · {entry.status}", entry.code, text, entry.address, is_name=True)
     for title, settings in described().items():
         for setting in settings:
             address = f"{SETTINGS_ADDRESS}#{setting.name}"
-            yield Found(f"Settings · {title}", setting.name, setting.about or setting.kind, address, is_name=True)
+            yield DocSection(f"Settings · {title}", setting.name, setting.about or setting.kind, address, is_name=True)
 
 
-def _score(words: list[str], part: Found) -> int:
+def _score(words: list[str], part: DocSection) -> int:
     """Return how well a part answers the words; 0 if it lacks one of them."""
     places = (
         (TITLE_SCORE, part.page.casefold()),

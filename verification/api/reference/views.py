@@ -26,7 +26,6 @@ from verification.api.reference import error_guide, error_pages, guides, search
 from verification.api.reference.schema import REASONS
 from verification.core.error_codes import CATALOGUE
 from verification.models.project_settings.described import described
-from verification.services.config_files.schema import schema
 
 LONGEST_QUERY = 100  # characters of a search; the rest is cut off
 OWN_SCRIPTS = {"script-src": ["'self'"]}  # unlike the admin, these pages evaluate nothing
@@ -42,7 +41,7 @@ def description() -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class DescriptionFile:
     """The description of the API in one format, for tools. Made and compressed once, as anybody may ask for it."""
 
     content_type: str
@@ -52,19 +51,14 @@ class Document:
 
 
 @lru_cache(maxsize=2)
-def _document(name: str) -> Document:
+def _document(name: str) -> DescriptionFile:
     renderer = OpenApiJsonRenderer() if name == "json" else OpenApiYamlRenderer()
     return _made(f"application/{name}", force_bytes(renderer.render(description())))
 
 
-@lru_cache(maxsize=1)
-def _setup_schema() -> Document:
-    return _made("application/schema+json", json.dumps(schema()).encode())
-
-
-def _made(content_type: str, plain: bytes) -> Document:
+def _made(content_type: str, plain: bytes) -> DescriptionFile:
     etag = f'"{hashlib.sha256(plain).hexdigest()[:32]}"'
-    return Document(content_type, plain, gzip.compress(plain, mtime=0), etag)
+    return DescriptionFile(content_type, plain, gzip.compress(plain, mtime=0), etag)
 
 
 @require_safe
@@ -73,13 +67,7 @@ def openapi(request: HttpRequest, name: str) -> HttpResponseBase:
     return _serve(request, _document(name))
 
 
-@require_safe
-def setup_schema(request: HttpRequest) -> HttpResponseBase:
-    """Serve the schema of set-up files, which editors read by the first line of a file."""
-    return _serve(request, _setup_schema())
-
-
-def _serve(request: HttpRequest, document: Document) -> HttpResponseBase:
+def _serve(request: HttpRequest, document: DescriptionFile) -> HttpResponseBase:
     """Answer with a document, compressed for callers that accept gzip."""
     if unchanged := get_conditional_response(request, etag=document.etag):
         return unchanged

@@ -6,8 +6,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from verification.core.codes import WRONG_CODES_THAT_LOCK
 from verification.core.error_codes import CATALOGUE
+from verification.core.session_rules import WRONG_CODES_THAT_LOCK
 from verification.models import ChallengeProvider
 
 ERROR_CODES = [(code, words.title) for code, words in CATALOGUE.items()]

@@ -14,13 +14,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
-from verification.core import timestamps
+from verification.core import formats
 from verification.core.addresses import AddressInvalid, parse_address
-from verification.core.codes import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, code_pattern
 from verification.core.errors import UserError
-from verification.core.whole_numbers import MAX_ID
+from verification.core.ids import MAX_ID
+from verification.core.session_rules import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, code_pattern
 from verification.models import ChannelType
-from verification.services.projects.settings import judge_called_url
+from verification.services.projects.settings import check_called_url
 
 TEXT_MAX_CHARACTERS = 1_000  # characters of a text whose form is judged only below this
 URL_MAX_CHARACTERS = 2_048  # characters of a callback URL, more than a sensible one has
@@ -54,14 +54,14 @@ def read_text(field: Refusing, data: object, *, most: int = TEXT_MAX_CHARACTERS)
     return data
 
 
-class Judged:
+class StrictField:
     """A field whose ``to_internal_value`` says all there is to say of a value. Its validators only describe it."""
 
     def run_validators(self, value: object) -> None:
         """Judge nothing twice."""
 
 
-class StrictCharField(Judged, serializers.CharField):
+class StrictCharField(StrictField, serializers.CharField):
     default_error_messages = MESSAGES
 
     def __init__(self, **options: Any) -> None:
@@ -71,7 +71,7 @@ class StrictCharField(Judged, serializers.CharField):
         return read_text(self, data, most=self.max_length or TEXT_MAX_CHARACTERS)
 
 
-class PatternField(Judged, serializers.RegexField):
+class PatternField(StrictField, serializers.RegexField):
     """A string of one form. Any other up to the length of a text has the wrong form; a longer one is too long."""
 
     default_error_messages = MESSAGES
@@ -114,7 +114,7 @@ class StrictBooleanField(serializers.BooleanField):
         return data
 
 
-class ProviderIdField(Judged, serializers.IntegerField):
+class ProviderIdField(StrictField, serializers.IntegerField):
     """The id of a provider. JSON has one kind of number: 38.0 is 38."""
 
     default_error_messages = {
@@ -183,7 +183,7 @@ class CalledUrlField(StrictCharField):
     def to_internal_value(self, data: object) -> str:
         text: str = super().to_internal_value(data)
         try:
-            judge_called_url(text)
+            check_called_url(text)
         except UserError as error:
             raise ValidationError(str(error), code="invalid") from None
         return text
@@ -193,7 +193,7 @@ class MomentField(serializers.DateTimeField):
     """A moment of an answer: ISO 8601 in UTC, to the millisecond."""
 
     def to_representation(self, value: datetime) -> str:
-        return timestamps.iso(value)
+        return formats.iso_time(value)
 
 
 def challenge_token_field() -> StrictCharField:

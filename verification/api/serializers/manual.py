@@ -14,8 +14,8 @@ from verification.api.serializers.fields import (
     ProviderIdField,
     RecipientField,
 )
-from verification.core.codes import LENGTHS_IN_WORDS
-from verification.core.whole_numbers import MAX_ID
+from verification.core.ids import MAX_ID
+from verification.core.session_rules import LENGTHS_IN_WORDS
 
 MESSAGE_STATUSES = [
     ("queued", "accepted by us, not taken up yet"),

@@ -16,9 +16,9 @@ from verification.api.serializers.fields import (
     UuidField,
     challenge_token_field,
 )
-from verification.core.codes import MAX_GUESS_CHARACTERS, WRONG_CODES_THAT_LOCK
+from verification.core.session_rules import MAX_GUESS_CHARACTERS, WRONG_CODES_THAT_LOCK
 from verification.models import ChallengeProvider
-from verification.services.sessions.describe import SessionSettings as SettingsOfSession
+from verification.services.sessions.describe import SettingsAnswer as SettingsOfSession
 
 CODE_LENGTHS = [(length, f"{most} wrong codes lock the session") for length, most in WRONG_CODES_THAT_LOCK.items()]
 

@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
-from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -156,14 +155,4 @@ def _address(project: Project) -> str:
     return reverse("admin:verification_project_show_hosted_page", args=(project.pk,))
 
 
-class WithHostedPage(ProjectAdmin):
-    """A project's page, with a button that leads here."""
-
-    actions_detail = (*ProjectAdmin.actions_detail, "show_hosted_page", "set_logo")
-    inner_steps = (*ProjectAdmin.inner_steps, "hosted-page-logo")
-    show_hosted_page = show_hosted_page
-    set_logo = set_logo
-
-
-admin.site.unregister(Project)
-admin.site.register(Project, WithHostedPage)
+ProjectAdmin.add_actions(show_hosted_page, set_logo, inner_steps=("hosted-page-logo",))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+import tomllib
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +17,6 @@ from django.views.decorators.http import require_safe
 
 from verification.contrib.hosted import colours, hosted_pages
 from verification.contrib.hosted.policy import guard, source_of
-from verification.contrib.hosted.words import words_of
 from verification.models import ChallengeMode, ChannelType, HandOver, HostedPage
 from verification.services.texts.rendering import RIGHT_TO_LEFT, best_language
 
@@ -108,3 +110,13 @@ def _end(request: HttpRequest, refusal: str, status: int, page: HostedPage | Non
     }
     response = render(request, "hosted/end.html", context, status=status)
     return guard(response, nonce=str(request.csp_nonce))  # type: ignore[attr-defined]
+
+
+def words_of(language: str) -> dict[str, str]:
+    """Return the words by name."""
+    return _words()[language]
+
+
+@lru_cache(maxsize=1)
+def _words() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("words.toml").read_text(encoding="utf-8"))

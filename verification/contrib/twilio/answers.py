@@ -12,11 +12,11 @@ from django.http import HttpRequest, JsonResponse, UnreadablePostError
 
 from verification import sql
 from verification.contrib.twilio.form import CHANNELS
-from verification.core import metrics, request_log, sids, timestamps
+from verification.core import formats, logs, metrics, sids
 from verification.core.error_codes import CATALOGUE, TWILIO_INTERNAL_ERROR
 from verification.core.errors import ApiError, FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.records.decisions import note_refusal
+from verification.services.records.decisions import record_refusal
 from verification.services.sessions.server_side import SessionRecord
 from verification.sql import read_only
 
@@ -40,7 +40,7 @@ def verification(project: ProjectConfig, session: SessionRecord, *, status: str,
             {
                 "attempt_sid": sids.of_message(send.message_id),
                 "channel": CHANNEL_NAMES[send.channel],
-                "time": timestamps.iso(send.at, "seconds"),
+                "time": formats.iso_time(send.at, "seconds"),
             }
             for send in session.sends
         ],
@@ -57,10 +57,10 @@ def check(project: ProjectConfig, session: SessionRecord, *, status: str) -> Jso
 def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     """Answer what a view raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
     if isinstance(error, UnsupportedParameter):
-        request_log.note(request, code="unsupported_parameter", status=403)
+        logs.log_refusal(request, code="unsupported_parameter", status=403)
         return _error(403, 60204, f"Service does not support this feature: {error}")
     refusal = _to_refusal(error, request)
-    note_refusal(refusal)
+    record_refusal(refusal)
     metrics.count_refusal(refusal.problem_code)
     status, code, words = CATALOGUE[refusal.problem_code].twilio or TWILIO_INTERNAL_ERROR
     if isinstance(refusal, FieldsInvalid):
@@ -68,7 +68,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     elif (status, code) != (401, 20003) and refusal.detail:
         words = f"{words}. {refusal.detail}"
     if status < 500:  # _to_refusal has logged the others, with their cause
-        request_log.note(request, code=refusal.problem_code, status=status)
+        logs.log_refusal(request, code=refusal.problem_code, status=status)
     response = _error(status, code, words)
     if status == 401:
         response["WWW-Authenticate"] = 'Basic realm="Watchword"'
@@ -79,8 +79,8 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
 
 def _common(project: ProjectConfig, session: SessionRecord, status: str) -> dict[str, Any]:
     """Return the members that a verification and a check share."""
-    created = timestamps.iso(session.created_at, "seconds")
-    updated = timestamps.iso(max([session.created_at, *(send.at for send in session.sends)]), "seconds")
+    created = formats.iso_time(session.created_at, "seconds")
+    updated = formats.iso_time(max([session.created_at, *(send.at for send in session.sends)]), "seconds")
     return {
         "sid": sids.of_session(session.id),
         "service_sid": sids.of_project(sids.SERVICE, project.public_id),
@@ -108,17 +108,17 @@ def _to_refusal(error: Exception, request: HttpRequest) -> ApiError:
         case UnreadablePostError():
             return ApiError("parse_error", "The body did not arrive whole.")
         case OperationalError() | InterfaceError():
-            request_log.note_unserved(request, sql.reason(error))
+            logs.log_unserved(request, sql.reason(error))
             return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case InternalError() if read_only.is_reason(error):
-            request_log.note_unserved(request, read_only.WORDS)
+            logs.log_unserved(request, read_only.WORDS)
             read_only.leave()
             return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
             # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
             places = "".join(traceback.format_tb(error.__traceback__))
-            told = {"request_id": _id(request), "error": type(error).__name__, "places": places}
-            log.error("a request failed", extra=told)
+            fields = {"request_id": _id(request), "error": type(error).__name__, "places": places}
+            log.error("a request failed", extra=fields)
             return ApiError("internal_error")
 
 

@@ -8,11 +8,11 @@ import hmac
 from django.http import HttpRequest
 
 from verification.core import sids
-from verification.core.client_address import client_address
 from verification.core.errors import ApiError
+from verification.core.networks import client_address
 from verification.models import KeyKind
 from verification.services.projects import keys
-from verification.services.projects.callers import Caller
+from verification.services.projects.keys import Caller
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import leaked_keys, limits
 
@@ -40,7 +40,7 @@ def identify(request: HttpRequest) -> Caller:
     if caller.kind != KeyKind.SECRET:
         raise ApiError("wrong_key_kind")
     if "HTTP_ORIGIN" in request.META:
-        leaked_keys.note_browser(caller, request.META["HTTP_ORIGIN"])
+        leaked_keys.alert_on_browser(caller, request.META["HTTP_ORIGIN"])
     return caller
 
 

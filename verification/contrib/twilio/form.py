@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl
 from django.http import HttpRequest
 
 from verification.core.addresses import Address, AddressInvalid, parse_address
-from verification.core.content_length import announced_length
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
+from verification.core.networks import announced_length
 from verification.models import ChannelType
 from verification.services.projects.snapshot import ProjectConfig
 

@@ -17,7 +17,7 @@ from verification.management.base import WatchwordCommand, aligned
 from verification.models import ApiKey, KeyKind
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.services.projects.projects import create_project
-from verification.services.providers.sandbox import add_sandbox
+from verification.services.providers.accounts import add_sandbox
 
 PASSWORD_BYTES = 12
 LIVE_TEXT = (

@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from config.processes.supervisor import running_url
 from verification.management.base import WatchwordCommand, cell_of, whole
-from verification.services.maintenance.doctor.examination import SUBJECTS, Diagnosis, examine, worst
+from verification.services.maintenance.doctor.examination import SUBJECTS, SubjectFinding, examine, worst
 from verification.services.maintenance.doctor.findings import BACKUP_HOURS, Aims
 
 MAX_HOURS = 24 * 366  # of a backup's age: a year
@@ -82,7 +82,7 @@ class Command(WatchwordCommand):
         subjects = [name for name in options["only"] or SUBJECTS if name not in options["skip"]]
         found = examine(aims, subjects)
         data = {"worst": worst(found).name.lower() if found else None, "findings": [as_dict(each) for each in found]}
-        self.show(data, written(found), as_json=json)
+        self.show(data, as_text(found), as_json=json)
         if status := worst(found):
             sys.exit(status)
 
@@ -93,7 +93,7 @@ def own_url() -> str:
     return (running_url(settings.HOME_DIR) if is_default else "") or settings.BASE_URL
 
 
-def as_dict(each: Diagnosis) -> dict[str, str]:
+def as_dict(each: SubjectFinding) -> dict[str, str]:
     finding = each.finding
     return {
         "subject": each.subject,
@@ -104,7 +104,7 @@ def as_dict(each: Diagnosis) -> dict[str, str]:
     }
 
 
-def written(found: list[Diagnosis]) -> str:
+def as_text(found: list[SubjectFinding]) -> str:
     """Lay the findings out for a reader: the worst first, each with its remedy below."""
     if not found:
         return "Nothing was found wrong."

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from verification.core import timestamps
+from verification.core import formats
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand
 from verification.models import Project
@@ -63,7 +63,7 @@ class Command(WatchwordCommand):
             data = {"id": webhook_id(event), "type": event.type, "body": body, "answer": answer}
             self.stdout.write(jsonlib.dumps(data, ensure_ascii=False))
         else:
-            line = f"{timestamps.iso(event.created_at)}  {event.type}  {webhook_id(event)}"
+            line = f"{formats.iso_time(event.created_at)}  {event.type}  {webhook_id(event)}"
             self.stdout.write(f"{line}  → {answer}" if answer else line)
             self.stdout.write(f"  {jsonlib.dumps(body, ensure_ascii=False)}")
         self.stdout.flush()

@@ -12,10 +12,9 @@ from django.core.management.base import CommandParser
 from providers import registry
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
-from verification.core.whole_numbers import whole_number
-from verification.management.base import WatchwordCommand, aligned
+from verification.core.ids import whole_number
+from verification.management.base import WatchwordCommand, aligned, content_of
 from verification.management.commands.addprovider import read_settings
-from verification.management.commands.apply import content_of
 from verification.management.commands.setproject import split
 from verification.models import Provider
 from verification.services.projects import kill_switch
@@ -23,7 +22,7 @@ from verification.services.projects.settings import read_text
 from verification.services.providers import price_lists
 from verification.services.providers.accounts import hook_url, is_known, reports_back, stored_secrets
 from verification.services.providers.editing import FIELDS, change_provider, release, remove_provider, renew_hook
-from verification.services.providers.price_lists import Difference, Line
+from verification.services.providers.price_lists import PriceLine, PriceListDifference
 from verification.services.records import audit
 
 ACTIONS = ("show", "set", "enable", "disable", "remove", "prices", "newhook")
@@ -103,7 +102,7 @@ class Command(WatchwordCommand):
             text = f"{row.name} is disabled."
         else:
             data = description(row)
-            text = aligned((name, shown(value)) for name, value in data.items())
+            text = aligned((name, format_value(value)) for name, value in data.items())
             self.show(data, text, as_json=json)
             return
         self.show({"provider": int(provider)}, text, as_json=json)
@@ -155,11 +154,11 @@ def prices(
     """
     old, number = price_lists.lines_of(row), row.price_list
     if not files:
-        return {"provider": row.pk, "prices": [_written(line) for line in old]}, price_lists.written(old).rstrip()
+        return {"provider": row.pk, "prices": [_written(line) for line in old]}, price_lists.format_lines(old).rstrip()
     if len(files) > 1:
         raise UserError("Give one file of prices.")
     try:
-        new = price_lists.read(content_of(files[0]).decode("utf-8-sig"))
+        new = price_lists.read(content_of(files[0], max_bytes=price_lists.MAX_BYTES).decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise UserError(f"{files[0]}: it is no text in UTF-8.") from None
     found = price_lists.difference(old, new)
@@ -178,12 +177,12 @@ def prices(
     if not is_agreed and input("Replace the prices? [y/N] ").strip().lower() not in ("y", "yes"):
         raise UserError("Nothing was changed.")
     price_lists.replace(row, new, number=number)
-    told = f"Replaced the prices: {len(new)} now"
-    audit.record(told, row=row, project=row.project, label=row.name)
+    text = f"Replaced the prices: {len(new)} now"
+    audit.record(text, row=row, project=row.project, label=row.name)
     return {**data, "applied": True}, f"{row.name} has {len(new):,} prices. Messages from now on are counted by them."
 
 
-def difference_lines(found: Difference) -> list[str]:
+def difference_lines(found: PriceListDifference) -> list[str]:
     """Write a difference as people read it: + is new, - goes, ~ changes."""
     return [
         *(f"+ {_written(line)}" for line in found.added),
@@ -192,7 +191,7 @@ def difference_lines(found: Difference) -> list[str]:
     ]
 
 
-def _written(line: Line) -> str:
+def _written(line: PriceLine) -> str:
     key, value = price_lists.entry_of(line)
     return f"{key}: {value}"
 
@@ -226,10 +225,12 @@ def description(row: Provider) -> dict[str, Any]:
     return data
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """Return a value of the description in words."""
     if isinstance(value, dict):
-        return ", ".join(f"{name}={shown(item)}" for name, item in value.items() if item not in ("", None)) or "–"
+        return (
+            ", ".join(f"{name}={format_value(item)}" for name, item in value.items() if item not in ("", None)) or "–"
+        )
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "–"
     if isinstance(value, bool):

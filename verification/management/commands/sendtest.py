@@ -97,10 +97,10 @@ def why_nobody_was_asked(message: Message) -> str:
     serving = Provider.objects.serving(message.project_id).filter(channel=message.channel)
     aside = [row for row in serving.select_related("breaker") if hasattr(row, "breaker") and row.breaker.open_until]
     if aside:
-        told = "; ".join(
+        parts = "; ".join(
             f"{row.name} until {row.breaker.open_until:%H:%M:%S} UTC: {row.breaker.reason}" for row in aside
         )
-        return f"No provider was asked. Set aside, as they keep failing: {told}"
+        return f"No provider was asked. Set aside, as they keep failing: {parts}"
     return "No provider was asked. Those that speak SMPP need a worker that connects: manage.py worker --connections"
 
 

@@ -48,7 +48,7 @@ class Command(WatchwordCommand):
         is_late = is_overdue(finished_at or first_project_at())
         purge = {"finished_at": finished_at and finished_at.isoformat(), "is_overdue": is_late}
         running = [describe(worker) for worker in workers.running()]
-        text = f"{written(rows)}\n\n{tell(running)}"
+        text = f"{as_text(rows)}\n\n{tell(running)}"
         text += f"\nLast purge: {purge['finished_at'] or 'none yet'}{', overdue' if purge['is_overdue'] else ''}"
         data = {
             "since": span.since.isoformat(),
@@ -71,7 +71,7 @@ def chosen_range(days: int | None, first: str, last: str) -> ranges.Range:
     return ranges.between(ranges.read_day(first, now=now), ranges.read_day(last, now=now, default=now.date()), now=now)
 
 
-def written(rows: list[dict[str, Any]]) -> str:
+def as_text(rows: list[dict[str, Any]]) -> str:
     """Lay out the figures of each project; what cannot be told is a dash."""
     header = (*COLUMNS, "conversion %", "before", "to verify (s)", "p95", "cost", "per verified", "no price")
     return table(
@@ -99,9 +99,9 @@ def written(rows: list[dict[str, Any]]) -> str:
     )
 
 
-def cost_of(told: dict[str, Any]) -> str:
+def cost_of(summary: dict[str, Any]) -> str:
     """Write a cost with its currency; what nobody knows is a word and no 0."""
-    return "unknown" if told["cost"] is None else f"{told['cost']} {told['currency']}"
+    return "unknown" if summary["cost"] is None else f"{summary['cost']} {summary['currency']}"
 
 
 def describe(worker: Worker) -> dict[str, Any]:
@@ -132,11 +132,11 @@ def collect(span: ranges.Range) -> list[dict[str, Any]]:
 
 def _row(project: Project, span: ranges.Range) -> dict[str, Any]:
     only = [project.pk]
-    told = summarize(only, span, with_system=True)
-    counts = told.told.counts
-    by = {name: lines for name, lines in as_dict(told)["by"].items() if name != "project"}
+    summary = summarize(only, span, with_system=True)
+    counts = summary.sums.counts
+    by = {name: lines for name, lines in as_dict(summary)["by"].items() if name != "project"}
     return {
-        **as_dict(told),
+        **as_dict(summary),
         "project": project.pk,
         "name": project.name,
         "sessions": counts["sessions"],

@@ -25,7 +25,7 @@ class Command(WatchwordCommand):
         if reason := health.failing():
             raise UserError(reason)
         data = as_dict(now)
-        self.show(data, written(data), as_json=json)
+        self.show(data, as_text(data), as_json=json)
 
 
 def as_dict(now: degradation.Condition) -> dict[str, Any]:
@@ -53,10 +53,10 @@ def as_dict(now: degradation.Condition) -> dict[str, Any]:
     }
 
 
-def written(data: dict[str, Any]) -> str:
+def as_text(data: dict[str, Any]) -> str:
     """Lay the condition out as lines, and what is degraded last, where it is seen."""
     messages, callbacks, wake_ups = data["messages"], data["callbacks"], data["wake_ups"]
-    told = [
+    rows = [
         ("Version", data["version"]),
         *(("Worker", _worker(row)) for row in data["workers"]),
         ("Messages due", f"{messages['due']}, the oldest for {messages['oldest_seconds']} s"),
@@ -69,7 +69,7 @@ def written(data: dict[str, Any]) -> str:
         ("Clock", _clock(data["clock_ahead_seconds"])),
     ]
     degraded = [(name, meaning) for name, meaning in data["degraded"].items()]
-    text = table(("WHAT", "NOW"), told)
+    text = table(("WHAT", "NOW"), rows)
     return f"{text}\n\n{table(('DEGRADED', 'MEANING'), degraded)}" if degraded else f"{text}\n\nNothing is degraded."
 
 

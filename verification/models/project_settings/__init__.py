@@ -11,7 +11,7 @@ from django.db import models
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.codes import LONG_CODE, SHORT_CODE
+from verification.core.session_rules import LONG_CODE, SHORT_CODE
 from verification.models.channels import ChannelType
 from verification.models.fields import (
     HOST_MAX_LENGTH,
@@ -27,9 +27,9 @@ from verification.models.fields import (
     OriginField,
     limit_field,
 )
-from verification.models.project_settings.group import SettingGroup
 from verification.models.project_settings.notices import Alerts, Events
 from verification.models.project_settings.protection import Challenges, Guessing, TrafficGuard
+from verification.models.shared import SettingGroup
 
 CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
 # Every process reads these lists again each second, and a request is compared with some of them.

@@ -5,9 +5,8 @@ from django.db import models
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from verification.models.event_types import EVENT_TYPE_MAX_LENGTH, SESSION_EVENTS
 from verification.models.fields import ListField, QuietHoursField, SessionEventField, TimeZoneField
-from verification.models.project_settings.group import SettingGroup
+from verification.models.shared import EVENT_TYPE_MAX_LENGTH, SESSION_EVENTS, SettingGroup
 
 MAX_ALERT_EMAILS = 20  # Addresses of an owner's choice, to which the operator's mail server sends.
 MAX_BALANCE_DAYS = 90  # Days before an account runs out: a rate of one week says nothing of later ones.

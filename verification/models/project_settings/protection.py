@@ -5,7 +5,7 @@ from django.db import models
 from django.utils.translation import gettext_lazy as _
 
 from verification.models.fields import HOST_MAX_LENGTH, ChallengeHostField, ListField, figure_field, limit_field
-from verification.models.project_settings.group import SettingGroup
+from verification.models.shared import SettingGroup
 
 MAX_HOSTS = 100  # hosts and apps that a challenge's widget stands on
 

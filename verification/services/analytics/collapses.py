@@ -17,10 +17,9 @@ from django.utils import timezone
 
 from verification.core.addresses import country_of
 from verification.models import Alert, HourlyFigures, Message, Provider
-from verification.models.oversight import COLLAPSE, COLLAPSE_OVER
+from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
 from verification.services.analytics import impact
-from verification.services.analytics.breaks import Break, key_of, read_key
-from verification.services.analytics.impact import Loss
+from verification.services.analytics.impact import CountryBreak, Loss, break_key, read_break_key
 from verification.services.analytics.ranges import DAY, HOUR
 from verification.services.analytics.statistics import LOST
 from verification.services.analytics.trends import cut
@@ -91,15 +90,15 @@ def watch(now: datetime | None = None) -> None:
     now = now or timezone.now()
     known = set()
     for alert in Alert.objects.filter(kind=COLLAPSE, ended_at=None).order_by("pk"):
-        found = read_key(alert.key)
+        found = read_break_key(alert.key)
         if found and not _end_if_over(alert, found, now):
             known.add((alert.project_id, found.provider, found.country))
     for (project, provider, country), points in _suspects(now).items():
         if (project, provider, country) in known:
             continue
-        collapse = _judged(project, provider, country, points)
+        collapse = _collapse_of(project, provider, country, points)
         if collapse:
-            _tell(collapse)
+            _alert(collapse)
 
 
 def open_ones(projects: Iterable[int]) -> list[Collapse]:
@@ -107,7 +106,7 @@ def open_ones(projects: Iterable[int]) -> list[Collapse]:
     now = timezone.now()
     found = []
     for alert in Alert.objects.filter(project__in=projects, kind=COLLAPSE, ended_at=None).order_by("-created_at"):
-        key = read_key(alert.key)
+        key = read_break_key(alert.key)
         provider = key and Provider.objects.filter(pk=key.provider).first()
         if key and provider:
             points = _points(alert.project_id, key, key.at - PAST, now)
@@ -156,7 +155,7 @@ def _suspects(now: datetime) -> dict[tuple[int, int, str], Points]:
         for project, provider, country, *counts in found.values_list("project_id", "provider_id", "country", *late)
         if any(map(is_suspect, counts[::2], counts[1::2]))
     ]
-    return {key: points for key in few if (points := _points(key[0], Break(*key[1:], now), now - PAST, now))}
+    return {key: points for key in few if (points := _points(key[0], CountryBreak(*key[1:], now), now - PAST, now))}
 
 
 def is_suspect(accepted: int, arrived: int) -> bool:
@@ -174,7 +173,7 @@ def _rows(since: datetime, until: datetime) -> QuerySet[HourlyFigures]:
     ).exclude(country="")
 
 
-def _points(project: int, of: Break, since: datetime, until: datetime) -> Points:
+def _points(project: int, of: CountryBreak, since: datetime, until: datetime) -> Points:
     rows = _rows(since, until).filter(project=project, provider_id=of.provider, country=of.country)
     sums = (
         rows.order_by("hour")
@@ -189,7 +188,7 @@ def _points(project: int, of: Break, since: datetime, until: datetime) -> Points
     return [(hour, Counts(*counts)) for hour, *counts in sums]
 
 
-def _judged(project: int, provider_id: int, country: str, points: Points) -> Collapse | None:
+def _collapse_of(project: int, provider_id: int, country: str, points: Points) -> Collapse | None:
     at = break_of(points)
     if at is None or _people(project, provider_id, country, at) < LEAST_PEOPLE:
         return None
@@ -221,7 +220,7 @@ def _others(collapse: Collapse) -> list[tuple[str, int]]:
     found = []
     for provider in serving.exclude(pk=collapse.provider.pk):
         points = _points(
-            collapse.project_id, Break(provider.pk, collapse.country, collapse.at), collapse.at, timezone.now()
+            collapse.project_id, CountryBreak(provider.pk, collapse.country, collapse.at), collapse.at, timezone.now()
         )
         counts = _sums(points, collapse.at)[1]
         if counts.accepted >= LEAST_SINCE and _share(counts) >= collapse.since + LEAST_DROP:
@@ -232,13 +231,13 @@ def _others(collapse: Collapse) -> list[tuple[str, int]]:
 # --- telling -----------------------------------------------------------------------------------------------------
 
 
-def _tell(collapse: Collapse) -> None:
+def _alert(collapse: Collapse) -> None:
     name, country, loss = collapse.provider.name, collapse.country, collapse.loss
     cost = f" {loss.sentence}" if loss and loss.missed else ""
     alerts.raise_alert(
         project_id=collapse.project_id,
         kind=COLLAPSE,
-        key=key_of(Break(collapse.provider.pk, country, collapse.at)),
+        key=break_key(CountryBreak(collapse.provider.pk, country, collapse.at)),
         title=f"{name} fails in {country}: {collapse.since} of 100 messages arrive",
         detail=f"{collapse.since} of 100 messages to {country} that {name} accepted since"
         f" {collapse.at:%d %b %H:%M} UTC arrived; before, {collapse.before} did. {collapse.accepted:,} were accepted"
@@ -263,7 +262,7 @@ def _advice(collapse: Collapse) -> str:
     return f"No other provider serves the channel: add one for {country}, and ask {name} what is wrong."
 
 
-def _end_if_over(alert: Alert, found: Break, now: datetime) -> bool:
+def _end_if_over(alert: Alert, found: CountryBreak, now: datetime) -> bool:
     """End an alert once the provider delivers again, or is not used there any more. Return whether it ended."""
     points = _points(alert.project_id, found, found.at - PAST, now)
     before, since = _sums(points, found.at)

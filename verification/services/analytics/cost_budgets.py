@@ -41,7 +41,7 @@ def watch() -> int:
         unique_fields=("project", "channel", "day"),
         update_fields=("amount", "currency"),
     )
-    return sum(_tell(row, cost.amount, cost.currency, now.date()) for row, cost in today)
+    return sum(_alert(row, cost.amount, cost.currency, now.date()) for row, cost in today)
 
 
 def spent_today(projects: Collection[int]) -> dict[tuple[int, str], DailyChannelCost]:
@@ -50,7 +50,7 @@ def spent_today(projects: Collection[int]) -> dict[tuple[int, str], DailyChannel
     return {(row.project_id, row.channel): row for row in rows}
 
 
-def _tell(channel: Channel, amount: Decimal, currency: str, day: date) -> int:
+def _alert(channel: Channel, amount: Decimal, currency: str, day: date) -> int:
     """Alert once for each part of the budget and day, and return the number of new alerts."""
     budget = channel.daily_cost_budget or 0
     keys = {f"{channel.type}:{day}:{part}": part for part in PARTS if 100 * amount >= part * budget}

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 from verification import sql
 from verification.models import Alert, Project
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.summary import Line, Summary, summarize
+from verification.services.analytics.summary import Summary, SummaryRow, summarize
 from verification.services.notifications import alerts
 
 DIGEST = "digest"  # the kind of these alerts
@@ -43,10 +43,10 @@ def words_of(summary: Summary) -> tuple[str, str]:
     """Return the digest's title and text."""
     if summary.is_empty:
         return "Last week: nothing was asked for", "No session, no message and no refusal."
-    verified, before = (told.counts["sessions_verified"] for told in (summary.told, summary.before))
+    verified, before = (sums.counts["sessions_verified"] for sums in (summary.sums, summary.before))
     lines = [
         f"Verified: {verified:,} ({before:,} the week before).",
-        f"Conversion: {_percent(summary.told.conversion)} of the sessions that were sent"
+        f"Conversion: {_percent(summary.sums.conversion)} of the sessions that were sent"
         f" ({_percent(summary.before.conversion)} the week before).",
     ]
     cost = summary.money.cost
@@ -57,24 +57,24 @@ def words_of(summary: Summary) -> tuple[str, str]:
         lines.append(f"Cost: {least}{cost.known:,} {cost.currency}{each}.")
     if worst := worst_provider(summary):
         lines.append(
-            f"Worst provider: {worst.name}, which lost {_lost(worst):,} of {worst.told.counts['messages']:,} messages."
+            f"Worst provider: {worst.name}, which lost {_lost(worst):,} of {worst.sums.counts['messages']:,} messages."
         )
     days = f"{summary.span.since:%d %b} to {summary.span.last_day:%d %b}"
     return f"Last week: {verified:,} verified", f"{days}, in UTC.\n" + "\n".join(lines)
 
 
-def worst_provider(summary: Summary) -> Line | None:
+def worst_provider(summary: Summary) -> SummaryRow | None:
     """Return the provider that lost the largest share of its messages; None if none lost any."""
     rows = [
         line
         for line in summary.by["provider_id"]
-        if line.key and line.told.counts["messages"] >= LEAST_MESSAGES and _lost(line)
+        if line.key and line.sums.counts["messages"] >= LEAST_MESSAGES and _lost(line)
     ]
-    return max(rows, key=lambda line: _lost(line) / line.told.counts["messages"], default=None)
+    return max(rows, key=lambda line: _lost(line) / line.sums.counts["messages"], default=None)
 
 
-def _lost(line: Line) -> int:
-    return line.told.counts["messages_failed"] + line.told.counts["messages_expired"]
+def _lost(line: SummaryRow) -> int:
+    return line.sums.counts["messages_failed"] + line.sums.counts["messages_expired"]
 
 
 def _percent(share: float | None) -> str:

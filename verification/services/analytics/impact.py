@@ -6,19 +6,44 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from statistics import median
+from typing import NamedTuple
 
 from django.db.models import Sum
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from verification.core.numbers import grouped
-from verification.core.whole_numbers import whole_number
+from verification.core.formats import grouped
+from verification.core.ids import whole_number
 from verification.models import BreakerOpening, HourlyFigures
-from verification.models.oversight import COLLAPSE, OUTAGE
-from verification.services.analytics.breaks import read_key
+from verification.models.alerts import COLLAPSE, OUTAGE
 from verification.services.analytics.ranges import DAY, HOUR
 from verification.services.notifications.provider_alerts import KIND as PROVIDER
+
+AT = "%Y-%m-%dT%H:%M"  # of the break, in UTC
+
+
+class CountryBreak(NamedTuple):
+    """A provider, the country where it fails, and the hour since which it does."""
+
+    provider: int
+    country: str
+    at: datetime
+
+
+def break_key(found: CountryBreak) -> str:
+    return f"{found.provider} {found.country} {found.at.astimezone(UTC):{AT}}"
+
+
+def read_break_key(key: str) -> CountryBreak | None:
+    """Return what a key says; None where it is none of ours."""
+    provider, country, at = ([*key.split(" "), "", "", ""])[:3]
+    number = whole_number(provider)
+    try:
+        return CountryBreak(number, country, datetime.strptime(at, AT).replace(tzinfo=UTC)) if number else None
+    except ValueError:
+        return None
+
 
 DAYS_BEFORE = 7  # the days whose same hours say what is usual: each weekday once
 FEWEST_DAYS = 3  # of them with traffic: fewer say nothing of what is usual
@@ -70,7 +95,7 @@ def of_alert(*, project: int, kind: str, key: str, since: datetime, until: datet
     if kind == OUTAGE:
         return loss([project], since, until)
     if kind == COLLAPSE:
-        broken = read_key(key)
+        broken = read_break_key(key)
         return since_break([project], broken.country, broken.at, until) if broken else None
     provider = whole_number(key.partition(" ")[0]) if kind == PROVIDER else None
     if provider is None:

@@ -9,7 +9,7 @@ from django.db.models import Count, Max, QuerySet
 from django.utils import timezone
 
 from verification.models import Alert, ChannelType, Message
-from verification.models.oversight import OUTAGE
+from verification.models.alerts import OUTAGE
 from verification.services.analytics.delivery_state import accepted_messages, lost_messages
 from verification.services.notifications import alerts
 
@@ -29,7 +29,7 @@ def watch() -> None:
     for row in _losing(since):
         channel = row["project_id"], row["channel"]
         if channel not in known and not _accepted(*channel, since).exists():
-            _tell(**row)
+            _alert(**row)
 
 
 def _losing(since: datetime) -> Any:
@@ -42,7 +42,7 @@ def _accepted(project: int, channel: str, since: datetime) -> QuerySet[Message]:
     return accepted_messages(since).filter(project=project, channel=channel)
 
 
-def _tell(*, project_id: int, channel: str, number: int, latest: datetime) -> None:
+def _alert(*, project_id: int, channel: str, number: int, latest: datetime) -> None:
     last = Message.objects.filter(project=project_id, channel=channel, finished_at=latest).first()
     reason = f" The last reason: {last.error}" if last and last.error else ""
     alerts.raise_alert(
@@ -65,11 +65,11 @@ def _end_if_over(alert: Alert) -> bool:
     key = f"{alert.key} until {now:%Y-%m-%dT%H:%M:%S}"
     ended = Alert.objects.filter(pk=alert.pk, ended_at=None).update(ended_at=now, key=key)
     if ended and is_over:  # else another worker saw it as well
-        _tell_end(alert, key, now)
+        _alert_end(alert, key, now)
     return True
 
 
-def _tell_end(alert: Alert, key: str, now: datetime) -> None:
+def _alert_end(alert: Alert, key: str, now: datetime) -> None:
     minutes = max(1, round((now - alert.created_at).total_seconds() / 60))
     alerts.raise_alert(
         project_id=alert.project_id,

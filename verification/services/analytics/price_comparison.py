@@ -1,23 +1,53 @@
-"""The same messages by another provider: what its price list would have asked for them."""
+"""What a range has cost against the time before, and what other providers would have asked for the same messages."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
 import phonenumbers
+from django.db.models import Sum
 from django.utils import timezone
 
 from verification.models import Provider
-from verification.services.analytics import costs, experience
+from verification.services.analytics import costs, ranges
 from verification.services.analytics.costs import Cost, Rates, Where
-from verification.services.analytics.experience import Experience
 from verification.services.analytics.ranges import Range
+from verification.services.analytics.report import DIMENSIONS, rows_of
 from verification.services.providers.prices import PriceBook, book_of
+
+DAYS = 90  # that are looked back at: a provider of last year says little of today's
+LEAST_SENT = 20  # sessions of a country, below which a share says nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Experience:
+    """One provider's traffic in one country: the messages that it accepted, and the sessions whose code it sent."""
+
+    accepted: int = 0
+    sent: int = 0
+    verified: int = 0
+
+    @property
+    def is_enough(self) -> bool:
+        return self.sent >= LEAST_SENT and self.accepted > 0
+
+
+def experience_of(projects: Sequence[int], now: datetime) -> dict[tuple[int, str], Experience]:
+    """Return what is known of each provider in each country, by both. What was never used is not in it."""
+    sums: dict[tuple[int, str], list[int]] = {}
+    for rows in rows_of(projects, ranges.last_days(now, DAYS), {"is_manual": False}):
+        found = rows.order_by().values_list("provider_id", "country")
+        for provider, country, *counts in found.annotate(
+            Sum("messages_accepted"), Sum("sessions_sent"), Sum("sessions_verified")
+        ):
+            known = sums.setdefault((provider, country), [0, 0, 0])
+            sums[provider, country] = [one + other for one, other in zip(known, counts, strict=True)]
+    return {key: Experience(*counts) for key, counts in sums.items() if counts[0]}
 
 
 @dataclass(slots=True)
@@ -73,7 +103,7 @@ def offers(
     day = min(timezone.now(), span.until - timedelta(seconds=1)).date()
     found: dict[int, Offer] = {}
     senders = list({owner for owner, _, _ in traffic})
-    known = experience.of_providers(senders, timezone.now()) if senders else {}
+    known = experience_of(senders, timezone.now()) if senders else {}
     for provider in Provider.objects.serving(senders).filter(price_list__gt=0).order_by("pk"):
         if provider.is_system and not with_system:
             continue
@@ -90,8 +120,8 @@ def offers(
             offer.did_cost += did.amount
             offer.compared += did.sends
             _learn(offer, did.sends, would, known.get((provider.pk, country), Experience()))
-    told = [offer for offer in found.values() if offer.compared]
-    return sorted(told, key=lambda offer: (offer.channel, -offer.saved, offer.provider))
+    compared = [offer for offer in found.values() if offer.compared]
+    return sorted(compared, key=lambda offer: (offer.channel, -offer.saved, offer.provider))
 
 
 def _learn(offer: Offer, sends: int, would: Decimal, seen: Experience) -> None:
@@ -139,3 +169,39 @@ def _usual_number(country: str) -> str:
     """Return an example of the country's mobile numbers; empty for none."""
     number = phonenumbers.example_number_for_type(country, phonenumbers.PhoneNumberType.MOBILE) if country else None
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164) if number else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """The cost of a range. ``by`` has the cost of each value of a dimension that cost something."""
+
+    cost: Cost
+    before: Cost
+    by: dict[str, dict[Any, Cost]]
+    over_time: dict[datetime, Cost]
+    offers: list[Offer]
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was sent, neither in the range nor before."""
+        return not (self.cost.sends or self.before.sends)
+
+    def of(self, dimension: str, key: Any) -> Cost:
+        return self.by[dimension].get(key, Cost(self.cost.currency))
+
+    def at(self, moment: datetime) -> Cost:
+        return self.over_time.get(moment, Cost(self.cost.currency))
+
+
+def money_of(projects: Sequence[int], span: Range, where: Where | None = None, *, with_system: bool = False) -> Money:
+    """Sum the costs of these projects, or only those that have the values of ``where``."""
+    rows = costs.grouped(projects, span, DIMENSIONS, where)
+    before = costs.total(projects, span.before, where)
+    whole = Cost(before.currency)
+    by: dict[str, dict[Any, Cost]] = {name: {} for name in DIMENSIONS}
+    for keys, cost in rows.items():
+        whole.merge(cost)
+        for name, key in zip(DIMENSIONS, keys, strict=True):
+            by[name].setdefault(key, Cost(before.currency)).merge(cost)
+    by_others = offers(projects, span, where, with_system=with_system)
+    return Money(whole, before, by, costs.over_time(projects, span, where), by_others)

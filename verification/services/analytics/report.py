@@ -71,7 +71,7 @@ class SumHistograms(Aggregate):
 
 
 @dataclass(slots=True)
-class Told:
+class FigureSums:
     """The sums of some rows: numbers, and histograms of times."""
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -104,12 +104,12 @@ class Told:
         return None
 
 
-def merged(told: Sequence[Told], number: int) -> list[Told]:
+def merged(sums: Sequence[FigureSums], number: int) -> list[FigureSums]:
     """Add up the figures of every ``number`` steps: a share or a median of few sessions jumps and says nothing."""
     found = []
-    for start in range(0, len(told), number):
-        whole = Told()
-        for each in told[start : start + number]:
+    for start in range(0, len(sums), number):
+        whole = FigureSums()
+        for each in sums[start : start + number]:
             whole.add(each.counts, each.times)
         found.append(whole)
     return found
@@ -128,28 +128,28 @@ def percent(part: int, whole: int) -> float | None:
     return round(100 * part / whole, 1) if whole else None
 
 
-def total(projects: Sequence[int], span: Range, where: Where | None = None) -> Told:
+def total(projects: Sequence[int], span: Range, where: Where | None = None) -> FigureSums:
     """The sums of a range."""
-    return grouped(projects, span, (), where).get((), Told())
+    return grouped(projects, span, (), where).get((), FigureSums())
 
 
 def grouped(
     projects: Sequence[int], span: Range, by: Sequence[str], where: Where | None = None
-) -> dict[tuple[Any, ...], Told]:
+) -> dict[tuple[Any, ...], FigureSums]:
     """The sums of a range for each value of some of :data:`DIMENSIONS`."""
-    found: dict[tuple[Any, ...], Told] = {}
+    found: dict[tuple[Any, ...], FigureSums] = {}
     for rows in rows_of(projects, span, where):
         for row in rows.order_by().values(*by).annotate(**_sums()):
-            _add(found.setdefault(tuple(row[name] for name in by), Told()), row)
+            _add(found.setdefault(tuple(row[name] for name in by), FigureSums()), row)
     return found
 
 
-def over_time(projects: Sequence[int], span: Range, where: Where | None = None) -> list[tuple[datetime, Told]]:
+def over_time(projects: Sequence[int], span: Range, where: Where | None = None) -> list[tuple[datetime, FigureSums]]:
     """The sums of each hour of a range, or of each day where it is read by the day; without traffic, of none."""
-    found: dict[datetime, Told] = {}
+    found: dict[datetime, FigureSums] = {}
     moment = span.since
     while moment < span.until:
-        found[moment] = Told()
+        found[moment] = FigureSums()
         moment += span.step
     for rows in rows_of(projects, span, where):
         when = "hour" if rows.model is HourlyFigures else "day"
@@ -181,24 +181,24 @@ def names(dimension: str, found: Iterable[tuple[Any]]) -> dict[Any, str]:
     return {key: known.get(key, _("Deleted provider {key}").format(key=key)) if key else _("None") for key in keys}
 
 
-def as_dict(told: Told) -> dict[str, Any]:
+def as_dict(sums: FigureSums) -> dict[str, Any]:
     """The sums in the words of docs/figures.md, for programs. What cannot be told is null."""
     return {
-        **{word: told.counts[name] for word, name in FUNNEL},
-        "first_send": told.counts["sessions_first"],
-        "conversion_percent": told.conversion,
-        "messages": told.counts["messages"],
-        "accepted": told.counts["messages_accepted"],
-        "arrived": told.counts["messages_delivered"],
-        "failed": told.counts["messages_failed"],
-        "expired": told.counts["messages_expired"],
-        "lost": told.counts["messages_failed"] + told.counts["messages_expired"],
-        **{f"{name.removesuffix('_times')}_seconds": _median_and_p95(told, name) for name in TIMES},
+        **{word: sums.counts[name] for word, name in FUNNEL},
+        "first_send": sums.counts["sessions_first"],
+        "conversion_percent": sums.conversion,
+        "messages": sums.counts["messages"],
+        "accepted": sums.counts["messages_accepted"],
+        "arrived": sums.counts["messages_delivered"],
+        "failed": sums.counts["messages_failed"],
+        "expired": sums.counts["messages_expired"],
+        "lost": sums.counts["messages_failed"] + sums.counts["messages_expired"],
+        **{f"{name.removesuffix('_times')}_seconds": _median_and_p95(sums, name) for name in TIMES},
     }
 
 
-def _median_and_p95(told: Told, name: str) -> dict[str, float | None]:
-    found = {"median": told.seconds(name, 0.5), "p95": told.seconds(name, 0.95)}
+def _median_and_p95(sums: FigureSums, name: str) -> dict[str, float | None]:
+    found = {"median": sums.seconds(name, 0.5), "p95": sums.seconds(name, 0.95)}
     return {word: seconds and round(seconds, 2) for word, seconds in found.items()}
 
 
@@ -206,8 +206,8 @@ def _sums() -> dict[str, Aggregate]:
     return {f"sum_{name}": Sum(name) for name in COUNTS} | {f"sum_{name}": SumHistograms(name) for name in TIMES}
 
 
-def _add(told: Told, row: dict[str, Any]) -> None:
-    told.add({name: row[f"sum_{name}"] or 0 for name in COUNTS}, {name: row[f"sum_{name}"] for name in TIMES})
+def _add(sums: FigureSums, row: dict[str, Any]) -> None:
+    sums.add({name: row[f"sum_{name}"] or 0 for name in COUNTS}, {name: row[f"sum_{name}"] for name in TIMES})
 
 
 def rows_of(projects: Sequence[int], span: Range, where: Where | None) -> Iterable[QuerySet[Any, Any]]:

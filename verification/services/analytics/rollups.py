@@ -7,7 +7,7 @@ been purged stay as they are. Nothing here runs in a request or in a delivery.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
@@ -57,6 +57,9 @@ def claim_run() -> list[tuple[str, datetime]]:
     return [(FIGURES, (row.finished_at or now - FIRST_LOOK) - LATE)]
 
 
+COUNTERS: list[Callable[[datetime], None]] = []  # of an hour, added by apps when they are loaded
+
+
 def count_due() -> None:
     """Count all that may have changed since the last count, whoever made it."""
     began = timezone.now()
@@ -97,9 +100,10 @@ def count_hour(hour: datetime) -> None:
     for _ in range(AREA_ROUNDS):
         unknown = sql.call_many(UnknownArea, "count_hour", hour=hour)
         if not unknown:
-            sql.call("count_text_variants", hour=hour)
+            for counter in COUNTERS:
+                counter(hour)
             break
-        _note_areas(unknown)
+        _store_areas(unknown)
     sql.call("count_faults", hour=hour)
 
 
@@ -142,7 +146,7 @@ def _is_users_turn(now: datetime) -> bool:
     return bool(Upkeep.objects.filter(name=USERS, started_at__lte=now - USERS_PERIOD).update(started_at=now))
 
 
-def _note_areas(unknown: list[UnknownArea]) -> None:
+def _store_areas(unknown: list[UnknownArea]) -> None:
     rows = (NumberArea(area=each.area, country=_country(each.samples)) for each in unknown)
     NumberArea.objects.bulk_create(rows, ignore_conflicts=True)
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from verification.models import BreakerOpening, HourlyFaults, Provider
 from verification.services.analytics import report
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.report import Told
+from verification.services.analytics.report import FigureSums
 
 OPENINGS_TOLD = 50  # the latest of a range
 
@@ -26,28 +26,28 @@ class Card:
     """The record of one provider. ``asked`` counts its calls, also for messages that another carried in the end."""
 
     provider: Provider
-    told: Told
+    sums: FigureSums
 
     @property
     def asked(self) -> int:
-        return self.told.counts["attempts"]
+        return self.sums.counts["attempts"]
 
     @property
     def accepted(self) -> float | None:
         """The accepted of a hundred calls."""
-        return report.percent(self.told.counts["attempts_accepted"], self.asked)
+        return report.percent(self.sums.counts["attempts_accepted"], self.asked)
 
     @property
     def delivered(self) -> float | None:
         """The delivered of a hundred messages that it accepted."""
-        return report.percent(self.told.counts["messages_delivered"], self.told.counts["messages_accepted"])
+        return report.percent(self.sums.counts["messages_delivered"], self.sums.counts["messages_accepted"])
 
     @property
     def conversion(self) -> float | None:
-        return self.told.conversion
+        return self.sums.conversion
 
     def seconds(self, name: str, share: float = 0.5) -> float | None:
-        return self.told.seconds(name, share)
+        return self.sums.seconds(name, share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def cards(projects: Sequence[int], provider: Provider, span: Range, country: str
     found = report.grouped(projects, span, ("provider_id",), where)
     others = Provider.objects.serving(list(projects)).filter(channel=provider.channel).exclude(pk=provider.pk)
     rows = [provider, *others.in_order()]
-    return [Card(each, found.get((each.pk,), Told())) for each in rows]
+    return [Card(each, found.get((each.pk,), FigureSums())) for each in rows]
 
 
 def countries(projects: Sequence[int], provider: Provider, span: Range) -> list[str]:

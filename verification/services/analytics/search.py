@@ -11,14 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import Any
 
 import phonenumbers
+from django.db.models import Q
 from django.utils import timezone
 
-from verification.core import request_ids
+from verification.core import ids
 from verification.core.addresses import AddressInvalid, country_of, mask, parse_test_address
-from verification.core.ids import is_session_id
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import is_session_id, whole_number
+from verification.core.session_rules import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
 from verification.models import (
     Channel,
     Decision,
@@ -28,11 +30,12 @@ from verification.models import (
     Provider,
     Recipient,
     Session,
+    VerifyToken,
     WebhookEvent,
+    WrongCode,
 )
-from verification.models.guard_rules import ABOUT_COUNTRIES
-from verification.services.analytics.by_request import made_by
-from verification.services.protection.guard.judge import SUBSCRIBER_DIGITS
+from verification.models.guard import ABOUT_COUNTRIES
+from verification.services.protection.recipient import SUBSCRIBER_DIGITS
 
 TERM_MAX_LENGTH = 254  # characters, as the longest address has.
 MOST = 20  # stories of one search, the newest; the lists of sessions and messages have all.
@@ -50,7 +53,7 @@ _MASKED = re.compile(r"\+[0-9]+\*{3,}[0-9]{2}|[A-Za-z0-9]?\*{3}@.+")
 
 
 @dataclass(slots=True)
-class Found:
+class SearchResult:
     """The newest stories: sessions, and messages without one. ``addresses`` are those that the term was read as."""
 
     addresses: list[str] = field(default_factory=list)
@@ -66,7 +69,9 @@ class Found:
         return hits[0] if len(hits) == 1 and not self.refusals else None
 
 
-def search(term: str, projects: list[int], *, before_addresses: Callable[[list[str]], None] | None = None) -> Found:
+def search(
+    term: str, projects: list[int], *, before_addresses: Callable[[list[str]], None] | None = None
+) -> SearchResult:
     """Return what the term names in these projects.
 
     ``before_addresses`` is called with the addresses that the term may mean, before any of them is looked up; what it
@@ -74,9 +79,9 @@ def search(term: str, projects: list[int], *, before_addresses: Callable[[list[s
     """
     term = term.strip()[:TERM_MAX_LENGTH]
     if not term or "\0" in term or not projects:
-        return Found()
+        return SearchResult()
     if is_masked(term):
-        return Found(refusals=_refusals([term], projects))
+        return SearchResult(refusals=_refusals([term], projects))
     found = _by_id(term, projects)
     if found.sessions or found.messages:
         return found
@@ -149,9 +154,9 @@ def _countries(projects: list[int]) -> list[str]:
     return list(dict.fromkeys(names))[:COUNTRIES]
 
 
-def _by_id(term: str, projects: list[int]) -> Found:
+def _by_id(term: str, projects: list[int]) -> SearchResult:
     """Return what has this id: ours or a vendor's, or the id of a request that made it."""
-    found = Found()
+    found = SearchResult()
     for add in (_add_ours, _add_vendors, _add_requested):
         add(term, projects, found)
         if found.sessions or found.messages:
@@ -159,29 +164,29 @@ def _by_id(term: str, projects: list[int]) -> Found:
     return found
 
 
-def _add_ours(term: str, projects: list[int], found: Found) -> None:
+def _add_ours(term: str, projects: list[int], found: SearchResult) -> None:
     """Add the session or the message of this id, also as an event names it."""
     if is_session_id(term.upper()):
         found.sessions += Session.objects.filter(pk=term.upper(), project__in=projects)
     elif term.startswith("evt_"):
-        _add_told(whole_number(term.removeprefix("evt_")), projects, found)
+        _add_event(whole_number(term.removeprefix("evt_")), projects, found)
     elif (number := whole_number(term.removeprefix("msg_"))) is not None:
         _add_messages(Message.objects.filter(pk=number, project__in=projects), found)
 
 
-def _add_vendors(term: str, projects: list[int], found: Found) -> None:
+def _add_vendors(term: str, projects: list[int], found: SearchResult) -> None:
     _add_messages(_by_vendors_id(term, projects), found)
 
 
-def _add_requested(term: str, projects: list[int], found: Found) -> None:
-    if request_ids.WELL_FORMED.fullmatch(term):
-        sessions, messages = made_by(term, projects, most=MOST + 1)
+def _add_requested(term: str, projects: list[int], found: SearchResult) -> None:
+    if ids.REQUEST_ID.fullmatch(term):
+        sessions, messages = rows_made_by(term, projects, most=MOST + 1)
         found.is_cut = len(sessions) > MOST
         found.sessions = sessions[:MOST]
         _add_messages(messages, found)
 
 
-def _add_told(event_id: int | None, projects: list[int], found: Found) -> None:
+def _add_event(event_id: int | None, projects: list[int], found: SearchResult) -> None:
     """Add the session or the message that an event told of."""
     event = WebhookEvent.objects.filter(pk=event_id, project__in=projects).first() if event_id else None
     if event is None:
@@ -200,16 +205,16 @@ def _by_vendors_id(term: str, projects: list[int]) -> list[Message]:
         .order_by()
         .values_list("message", flat=True)[:MOST]
     )
-    told = Message.objects.filter(
+    messages = Message.objects.filter(
         provider__in=list(Provider.objects.of(projects).values_list("pk", flat=True)),
         provider_message_id=term,
         project__in=projects,
     )
-    found = {*tried, *told.order_by().values_list("pk", flat=True)[:MOST]}
+    found = {*tried, *messages.order_by().values_list("pk", flat=True)[:MOST]}
     return list(Message.objects.filter(pk__in=found, project__in=projects))
 
 
-def _add_messages(messages: Iterable[Message], found: Found) -> None:
+def _add_messages(messages: Iterable[Message], found: SearchResult) -> None:
     """Add each message's session, or the message itself where it has none."""
     for message in messages:
         if message.session is None:
@@ -225,7 +230,7 @@ def _recipients(addresses: list[str], projects: list[int]) -> list[int]:
     return list(rows.values_list("pk", flat=True)[:RECIPIENTS])
 
 
-def _add_traffic_of(recipient: int, found: Found) -> None:
+def _add_traffic_of(recipient: int, found: SearchResult) -> None:
     """Add the newest stories of a recipient. One at a time, as the index has one recipient's rows in their order."""
     sessions = list(Session.objects.filter(recipient=recipient).order_by("-created_at")[: MOST + 1])
     messages = list(Message.objects.filter(recipient=recipient).order_by("-created_at")[:MESSAGES_LOOKED_AT])
@@ -235,9 +240,9 @@ def _add_traffic_of(recipient: int, found: Found) -> None:
     found.messages = sorted([*found.messages, *manual], key=_created, reverse=True)[:MOST]
 
 
-def traffic_of(recipient: Recipient) -> Found:
+def traffic_of(recipient: Recipient) -> SearchResult:
     """Return the newest stories of a recipient."""
-    found = Found()
+    found = SearchResult()
     _add_traffic_of(recipient.pk, found)
     return found
 
@@ -246,7 +251,7 @@ def _created(row: Session | Message) -> float:
     return row.created_at.timestamp()
 
 
-def _refusals_of(found: Found, projects: list[int]) -> list[Decision]:
+def _refusals_of(found: SearchResult, projects: list[int]) -> list[Decision]:
     """Return what was refused to these addresses, as far as the log names them.
 
     Where there is no story, that may be the prefix or the country, of which the log names no number.
@@ -270,3 +275,40 @@ def _refusals(subjects: list[str], projects: list[int], *, rules: Iterable[str] 
     if rules:
         rows = rows.filter(rule__in=list(rules))
     return list(rows.select_related("project").order_by("-last_at")[:REFUSALS])
+
+
+# The longest time from a session to the request that redeems its token.
+SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
+
+
+def rows_made_by(request_id: str, projects: list[int], *, most: int) -> tuple[list[Session], list[Message]]:
+    """Return the newest sessions that the request opened, or whose code or token it brought, and its messages.
+
+    A caller's own id is in indexes. One that tells its time is looked for among the rows of that time. No index holds
+    the id of the request that redeemed a token, so that one is found by its time alone.
+    """
+    sessions, messages = _of_callers_id(request_id, projects, most)
+    if at := ids.time_of_request_id(request_id):
+        near = (at - ids.REQUEST_ID_SLACK, at + ids.REQUEST_ID_SLACK)
+        which = {"request": request_id, "created_at__range": near, "project__in": projects}
+        sessions |= _ids(Session, "pk", most, **which) | _ids(WrongCode, "session", most, **which)
+        messages |= _ids(Message, "pk", most, **which)
+        # Tokens are looked for by their sessions, which an index has in the order of time.
+        whose = Q(request=request_id) | Q(used_request=request_id)
+        since = {"session__created_at__range": (near[0] - SESSION_AND_TOKEN, near[1]), "session__project__in": projects}
+        tokens = VerifyToken.objects.filter(whose, **since).values_list("session", flat=True)
+        sessions |= set(tokens[:most])
+    of_sessions = Session.objects.filter(pk__in=sessions, project__in=projects).order_by("-created_at")
+    of_messages = Message.objects.filter(pk__in=messages, project__in=projects).order_by("-created_at")
+    return list(of_sessions[:most]), list(of_messages[:most])
+
+
+def _of_callers_id(request_id: str, projects: list[int], most: int) -> tuple[set[Any], set[Any]]:
+    which = {"caller_request": request_id, "project__in": projects}
+    sessions = _ids(Session, "pk", most, **which)
+    sessions |= _ids(WrongCode, "session", most, **which) | _ids(VerifyToken, "session", most, **which)
+    return sessions, _ids(Message, "pk", most, **which)
+
+
+def _ids(model: Any, column: str, most: int, **which: Any) -> set[Any]:
+    return set(model.objects.filter(**which).order_by().values_list(column, flat=True)[:most])

@@ -19,7 +19,7 @@ COUNTED = ("sessions", "sessions_verified", "messages", "messages_delivered", "m
 
 
 @dataclass(slots=True)
-class Figures:
+class RecentFigures:
     """The sessions of some hours, and the messages by channel and by what became of them."""
 
     sessions: int = 0
@@ -46,13 +46,13 @@ def since(hours: int) -> datetime:
     return timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
 
 
-def count(projects: Iterable[int], *, hours: int = HOURS) -> dict[int, Figures]:
+def count(projects: Iterable[int], *, hours: int = HOURS) -> dict[int, RecentFigures]:
     """The figures of each project that had traffic, by its id, as the workers last counted them."""
-    found: dict[int, Figures] = {}
+    found: dict[int, RecentFigures] = {}
     rows = HourlyFigures.objects.filter(project__in=projects, hour__gte=since(hours)).order_by()
     sums = rows.values_list("project", "channel").annotate(*(Sum(name) for name in COUNTED))
     for project, channel, sessions, verified, messages, delivered, failed, expired in sums:
-        figures = found.setdefault(project, Figures())
+        figures = found.setdefault(project, RecentFigures())
         figures.sessions += sessions
         figures.verified += verified
         figures.messages += Counter(
@@ -66,9 +66,9 @@ def count(projects: Iterable[int], *, hours: int = HOURS) -> dict[int, Figures]:
     return found
 
 
-def total(figures: Iterable[Figures]) -> Figures:
+def total(figures: Iterable[RecentFigures]) -> RecentFigures:
     """The sum over some projects."""
-    whole = Figures()
+    whole = RecentFigures()
     for one in figures:
         whole.sessions += one.sessions
         whole.verified += one.verified

@@ -15,12 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.models import Alert, ChannelType, Project, Provider
-from verification.models.oversight import COLLAPSE, COLLAPSE_OVER, OUTAGE
+from verification.models.alerts import COLLAPSE, COLLAPSE_OVER, OUTAGE
 from verification.services.analytics import costs, price_comparison, report
-from verification.services.analytics.breaks import read_key
-from verification.services.analytics.money import Money, money_of
+from verification.services.analytics.impact import read_break_key
+from verification.services.analytics.price_comparison import Money, money_of
 from verification.services.analytics.ranges import Range
-from verification.services.analytics.report import Told, Where
+from verification.services.analytics.report import FigureSums, Where
 from verification.services.notifications import balance_alerts, provider_alerts
 
 EVENTS_TOLD = 50  # the latest of a range: more marks on a chart hide each other
@@ -30,17 +30,17 @@ NOT_SENT, NO_COUNTRY = gettext_lazy("Not sent"), gettext_lazy("No country")  # t
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SummaryRow:
     """The figures of one channel, provider, country, language or project. ``key`` is its value in the rows."""
 
     key: Any
     name: str
-    told: Told
-    before: Told
+    sums: FigureSums
+    before: FigureSums
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class AlertOfRange:
     """An alert of the range. ``until`` is the end of an outage that is over."""
 
     alert: int
@@ -60,22 +60,22 @@ class Summary:
     """
 
     span: Range
-    told: Told
-    before: Told
+    sums: FigureSums
+    before: FigureSums
     users: int | None
     users_before: int | None
-    over_time: list[tuple[datetime, Told]]
-    over_time_before: list[tuple[datetime, Told]]
-    by: dict[str, list[Line]]
+    over_time: list[tuple[datetime, FigureSums]]
+    over_time_before: list[tuple[datetime, FigureSums]]
+    by: dict[str, list[SummaryRow]]
     refused: list[tuple[str, int]]
     refused_before: int
-    events: list[Event]
+    events: list[AlertOfRange]
     money: Money
 
     @property
     def is_empty(self) -> bool:
         """Nothing was asked for in the range: no session, no message and no refusal."""
-        return not (self.told.counts["sessions"] or self.told.counts["messages"] or self.refused)
+        return not (self.sums.counts["sessions"] or self.sums.counts["messages"] or self.refused)
 
 
 def summarize(
@@ -90,7 +90,7 @@ def summarize(
     has_users = span.is_of_days and not where
     return Summary(
         span=span,
-        told=_total(rows),
+        sums=_total(rows),
         before=_total(rows_before),
         users=report.users(projects, span) if has_users else None,
         users_before=report.users(projects, span.before) if has_users else None,
@@ -104,7 +104,7 @@ def summarize(
     )
 
 
-def events(projects: Sequence[int], span: Range, where: Where | None = None) -> list[Event]:
+def events(projects: Sequence[int], span: Range, where: Where | None = None) -> list[AlertOfRange]:
     """Return the latest alerts of a range, in the order of time.
 
     Of one provider's figures these are its own alerts and the outages of its channel; of one country's, no other's.
@@ -118,7 +118,7 @@ def events(projects: Sequence[int], span: Range, where: Where | None = None) -> 
         found = found.exclude(Q(kind__in=(COLLAPSE, COLLAPSE_OVER)) & ~Q(key__contains=f" {country} "))
     return sorted(
         (
-            Event(each.pk, each.project_id, each.kind, each.key, each.title, _began(each, span), each.ended_at)
+            AlertOfRange(each.pk, each.project_id, each.kind, each.key, each.title, _began(each, span), each.ended_at)
             for each in found.order_by("-created_at")[:EVENTS_TOLD]
         ),
         key=lambda event: event.at,
@@ -126,7 +126,7 @@ def events(projects: Sequence[int], span: Range, where: Where | None = None) -> 
 
 
 def _began(alert: Alert, span: Range) -> datetime:
-    found = read_key(alert.key) if alert.kind == COLLAPSE else None
+    found = read_break_key(alert.key) if alert.kind == COLLAPSE else None
     return max(found.at, span.since) if found else alert.created_at
 
 
@@ -135,9 +135,9 @@ def as_dict(summary: Summary) -> dict[str, Any]:
     return {
         "since": summary.span.since.isoformat(),
         "until": summary.span.until.isoformat(),
-        "figures": report.as_dict(summary.told),
+        "figures": report.as_dict(summary.sums),
         "before": report.as_dict(summary.before),
-        "cost": costs.as_dict(summary.money.cost, summary.told.counts["sessions_verified"]),
+        "cost": costs.as_dict(summary.money.cost, summary.sums.counts["sessions_verified"]),
         "cost_before": costs.as_dict(summary.money.before, summary.before.counts["sessions_verified"]),
         "other_providers": [price_comparison.as_dict(offer) for offer in summary.money.offers],
         "verified_users": summary.users,
@@ -146,18 +146,18 @@ def as_dict(summary: Summary) -> dict[str, Any]:
         "over_time": [
             {
                 "from": at.isoformat(),
-                **report.as_dict(told),
-                **costs.as_dict(summary.money.at(at), told.counts["sessions_verified"]),
+                **report.as_dict(sums),
+                **costs.as_dict(summary.money.at(at), sums.counts["sessions_verified"]),
             }
-            for at, told in summary.over_time
+            for at, sums in summary.over_time
         ],
         "by": {
             word(name): [
                 {
                     word(name): line.name,
                     "key": line.key,
-                    **report.as_dict(line.told),
-                    **costs.as_dict(summary.money.of(name, line.key), line.told.counts["sessions_verified"]),
+                    **report.as_dict(line.sums),
+                    **costs.as_dict(summary.money.of(name, line.key), line.sums.counts["sessions_verified"]),
                     "before": _short(line.before),
                 }
                 for line in lines
@@ -181,31 +181,31 @@ def word(dimension: str) -> str:
     return dimension.removesuffix("_id")
 
 
-def _short(told: Told) -> dict[str, Any]:
-    return {"verified": told.counts["sessions_verified"], "conversion_percent": told.conversion}
+def _short(sums: FigureSums) -> dict[str, Any]:
+    return {"verified": sums.counts["sessions_verified"], "conversion_percent": sums.conversion}
 
 
-def _total(rows: dict[tuple[Any, ...], Told]) -> Told:
-    whole = Told()
-    for told in rows.values():
-        whole.add(told.counts, told.times)
+def _total(rows: dict[tuple[Any, ...], FigureSums]) -> FigureSums:
+    whole = FigureSums()
+    for sums in rows.values():
+        whole.add(sums.counts, sums.times)
     return whole
 
 
 def _lines(
-    place: int, dimension: str, rows: dict[tuple[Any, ...], Told], rows_before: dict[tuple[Any, ...], Told]
-) -> list[Line]:
+    place: int, dimension: str, rows: dict[tuple[Any, ...], FigureSums], rows_before: dict[tuple[Any, ...], FigureSums]
+) -> list[SummaryRow]:
     """Return the figures by one dimension, the rows with most sessions first."""
     found, before = _by_place(place, rows), _by_place(place, rows_before)
     names = _names(dimension, list(found))
-    lines = [Line(key, names[key], told, before.get(key, Told())) for key, told in found.items()]
-    return sorted(lines, key=lambda line: (-line.told.counts["sessions"], -line.told.counts["messages"], line.name))
+    lines = [SummaryRow(key, names[key], sums, before.get(key, FigureSums())) for key, sums in found.items()]
+    return sorted(lines, key=lambda line: (-line.sums.counts["sessions"], -line.sums.counts["messages"], line.name))
 
 
-def _by_place(place: int, rows: dict[tuple[Any, ...], Told]) -> dict[Any, Told]:
-    found: dict[Any, Told] = {}
-    for keys, told in rows.items():
-        found.setdefault(keys[place], Told()).add(told.counts, told.times)
+def _by_place(place: int, rows: dict[tuple[Any, ...], FigureSums]) -> dict[Any, FigureSums]:
+    found: dict[Any, FigureSums] = {}
+    for keys, sums in rows.items():
+        found.setdefault(keys[place], FigureSums()).add(sums.counts, sums.times)
     return found
 
 

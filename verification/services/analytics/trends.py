@@ -28,7 +28,7 @@ TOLD = 5  # countries, those with the most messages since
 
 
 @dataclass(frozen=True, slots=True)
-class TurningPoint:
+class ChangePoint:
     """A country's cut: the first hour, or day, of the worse time, and what arrived of a hundred before and since."""
 
     country: str
@@ -38,7 +38,7 @@ class TurningPoint:
     asked: int  # messages since then
 
 
-def worsened(projects: Sequence[int], provider_id: int, span: Range, country: str | None = None) -> list[TurningPoint]:
+def worsened(projects: Sequence[int], provider_id: int, span: Range, country: str | None = None) -> list[ChangePoint]:
     """Return the countries in which fewer of the messages that the provider was asked for arrive than before."""
     where = {"provider_id": provider_id} | ({"country": country} if country else {})
     found: dict[str, dict[datetime, tuple[int, int]]] = defaultdict(dict)
@@ -62,7 +62,7 @@ def cut(
     least_since: int = LEAST_ASKED,
     drop: float = LEAST_DROP,
     evidence: float = LEAST_EVIDENCE,
-) -> TurningPoint | None:
+) -> ChangePoint | None:
     """Return where the share of arrivals fell; None where it did not, or nobody can tell."""
     asked = list(accumulate(number for _, (number, _) in points))
     arrived = list(accumulate(min(part, number) for _, (number, part) in points))
@@ -79,7 +79,7 @@ def cut(
     if not place:
         return None
     since = asked[-1] - asked[place - 1]
-    return TurningPoint(
+    return ChangePoint(
         country=country,
         at=points[place][0],
         before=round(100 * arrived[place - 1] / asked[place - 1]),

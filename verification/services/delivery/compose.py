@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 
 from providers.base import OutgoingMessage
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt
 from verification.services.providers.active import LiveProvider
 from verification.services.texts.rendering import Style, render_message
@@ -42,9 +42,9 @@ def compose(message: ClaimedMessage, *, country: str) -> OutgoingMessage:
 
 def _decrypt_code(message: ClaimedMessage) -> str:
     if message.session_id is not None:
-        sealed, binding = message.session_code, aad.session_code(message.session_id)
+        sealed, binding = message.session_code, crypto.session_code_binding(message.session_id)
     else:
-        sealed, binding = message.manual_code, aad.message_code(message.id)
+        sealed, binding = message.manual_code, crypto.message_code_binding(message.id)
     if sealed is None:
         raise DecryptionFailed("The code is wiped.")
     return decrypt(sealed, binding=binding)

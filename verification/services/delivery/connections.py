@@ -25,12 +25,12 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _OpenConnection:
     connection: Connection
     settings: Mapping[str, Value]
 
 
-_held: dict[int, _Held] = {}
+_held: dict[int, _OpenConnection] = {}
 _changing = threading.Lock()
 
 
@@ -42,7 +42,7 @@ def sender_of(provider: LiveProvider) -> Adapter | Connection | None:
     return held.connection if held else None
 
 
-def keep() -> None:
+def keep_open() -> None:
     """Open, replace and close connections until they are those of the configuration.
 
     A connection is closed before its successor is opened, as vendors limit the connections of an account.
@@ -76,18 +76,20 @@ def _adapter(row: Provider) -> Adapter | None:
     try:
         return adapter_of(row)
     except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
-        told = {"provider": row.pk, "error": type(error).__name__}
-        log.error("a provider is not connected: its settings cannot be read", extra=told)
+        fields = {"provider": row.pk, "error": type(error).__name__}
+        log.error("a provider is not connected: its settings cannot be read", extra=fields)
         return None
 
 
 def _open(row: Provider, adapter: Adapter) -> None:
     log.info("Connecting %s.", row.name)
     try:
-        _held[row.pk] = _Held(adapter.connect(partial(receipts.act_on_once, row), name=row.name), adapter.settings)
+        _held[row.pk] = _OpenConnection(
+            adapter.connect(partial(receipts.act_on_once, row), name=row.name), adapter.settings
+        )
     except Exception as error:  # a fault of one adapter must not keep the others unconnected
-        told = {"provider": row.pk, "error": type(error).__name__}
-        log.error("a provider is not connected: its adapter failed", extra=told)
+        fields = {"provider": row.pk, "error": type(error).__name__}
+        log.error("a provider is not connected: its adapter failed", extra=fields)
 
 
 def _close(provider_id: int) -> None:

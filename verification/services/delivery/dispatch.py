@@ -66,7 +66,7 @@ def deliver_claimed(message: ClaimedMessage, shares: Shares | None = None, *, is
         may_be_more = False
         try:
             parent = traceparents.of_message(message.id)
-            with tracing.span("deliver", "CONSUMER", parent=parent, **_told(message)):
+            with tracing.span("deliver", "CONSUMER", parent=parent, **_log_fields(message)):
                 _send_or_close(message)
         finally:
             if shares:
@@ -100,7 +100,7 @@ def _claim(
     return claimed
 
 
-def _told(message: ClaimedMessage) -> dict[str, Any]:
+def _log_fields(message: ClaimedMessage) -> dict[str, Any]:
     return {"message": message.id, "project": message.project_id, "channel": message.channel, "claims": message.claims}
 
 

@@ -12,7 +12,7 @@ from verification.core import tracing
 from verification.core.errors import ApiError
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.records import traceparents
-from verification.services.records.decisions import note_refusal
+from verification.services.records.decisions import record_refusal
 from verification.services.sessions import send
 from verification.sql.rows import DueFallback
 
@@ -43,8 +43,8 @@ def _take_up(due: DueFallback) -> None:
     except (OperationalError, InterfaceError):  # nothing is lost: the fall-back is claimed again
         raise
     except Exception as error:  # a fault of ours must not keep other fall-backs from their turn
-        told = {"project": due.project_id, "error": type(error).__name__}
-        log.error("a fall-back failed", extra=told)
+        fields = {"project": due.project_id, "error": type(error).__name__}
+        log.error("a fall-back failed", extra=fields)
 
 
 def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:
@@ -59,9 +59,9 @@ def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collecti
         try:
             send.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type)
         except ApiError as refusal:
-            note_refusal(refusal)
-            told = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
-            log.info("no fall-back to a channel", extra=told)
+            record_refusal(refusal)
+            fields = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
+            log.info("no fall-back to a channel", extra=fields)
             continue
         return channel_type
     return None

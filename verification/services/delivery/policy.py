@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from providers.outcomes import Outcome
+from providers.errors import Outcome
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -60,9 +60,9 @@ def find_provider(provider_uuid: str, secret: str, *, client_address: str, size:
     try:
         provider = _find_provider(provider_uuid, secret)
     except ApiError:
-        hook_limits.note_unknown(path, client_address)
+        hook_limits.count_unknown(path, client_address)
         raise
-    hook_limits.note_known(path, provider.project_id, size=size)
+    hook_limits.remember_known(path, provider.project_id, size=size)
     return provider
 
 
@@ -103,12 +103,12 @@ def act_on_once(provider: Provider, reply: HookReply) -> None:
     Statuses only go forward, and what users did in a bot is stored once, for a worker to act on. Raises
     ``service_unavailable`` if too many updates of the bot wait already; the provider then reports again.
     """
-    told = [event for event in reply.events if not isinstance(event, (Receipt, Consent))]
-    if told:
-        bot_updates.store(provider, told, key=reply.dedup_key)
+    others = [event for event in reply.events if not isinstance(event, (Receipt, Consent))]
+    if others:
+        bot_updates.store(provider, others, key=reply.dedup_key)
     for event in reply.events:
         if isinstance(event, Consent):
-            suppressions.heed(provider, event)
+            suppressions.apply_consent(provider, event)
     act_on(provider, [event for event in reply.events if isinstance(event, Receipt)])
 
 
@@ -126,8 +126,8 @@ def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
         # Look again even if nothing was under way: the acceptance may have been recorded since the first look.
         still_unknown = _record_all_known(provider, unknown)
         if still_unknown:
-            told = {"provider": provider.pk, "provider_name": provider.name, "receipts": len(still_unknown)}
-            log.info("receipts are for no message of ours", extra=told)
+            fields = {"provider": provider.pk, "provider_name": provider.name, "receipts": len(still_unknown)}
+            log.info("receipts are for no message of ours", extra=fields)
 
 
 def _wait_for_acceptances(provider: Provider) -> None:
@@ -172,7 +172,7 @@ def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Recei
 
 
 def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
-    told = receipt.price and prices.price(receipt.price.amount, receipt.price.currency)
+    price = receipt.price and prices.price(receipt.price.amount, receipt.price.currency)
     is_changed = sql.call(
         "take_receipt",
         provider=provider.pk,
@@ -181,8 +181,8 @@ def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
         status=receipt.status.value,
         error=sql.text(receipt.error or _USUAL_ERRORS.get(receipt.status, ""), ERROR_MAX_LENGTH),
         provider_status=sql.text(receipt.provider_status, PROVIDER_STATUS_MAX_LENGTH),
-        price=told and told.amount,
-        currency=told and told.currency,
+        price=price and price.amount,
+        currency=price and price.currency,
     ).take_receipt
     if is_changed and metrics.is_on():
         _count(provider, receipt, message_id)

@@ -11,7 +11,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 
 from providers.base import OutgoingMessage, Result
 from verification import sql
-from verification.core import request_ids
+from verification.core import ids
 from verification.models import Choice, Message, MessageStatus
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
@@ -69,7 +69,7 @@ def request_of(message_id: int) -> str:
         row = Message.objects.filter(pk=message_id).values_list("request", "caller_request").first()
     except (OperationalError, InterfaceError):
         return ""
-    return request_ids.written(*row) if row else ""
+    return ids.format_request_id(*row) if row else ""
 
 
 def attempt_of(
@@ -96,7 +96,7 @@ def attempt_of(
     )
 
 
-def note_attempt(message: ClaimedMessage, attempt: Attempt) -> None:
+def record_attempt(message: ClaimedMessage, attempt: Attempt) -> None:
     """Record a call that did not decide the message, which stays claimed."""
     _record(message, None, attempt=attempt)
 

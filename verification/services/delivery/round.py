@@ -14,12 +14,12 @@ from django.utils import timezone
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from verification import sql
 from verification.core import metrics, tracing
-from verification.core.addresses import country_of
+from verification.core.addresses import Address, NumberType, country_of, kind_of
 from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed, KeyUnknown
 from verification.models import Choice, MessageStatus, Subscription
 from verification.services.delivery import record
-from verification.services.delivery.ask import ask, note_fault, told
+from verification.services.delivery.call import call_provider, log_fields, record_fault
 from verification.services.delivery.compose import addressed, compose
 from verification.services.delivery.connections import sender_of
 from verification.services.delivery.policy import POLICY
@@ -27,10 +27,11 @@ from verification.services.notifications import provider_alerts
 from verification.services.projects.channel_config import FIXED_ORDER
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.protection.eligibility import why_not_to_send
+from verification.services.protection.recipient import policy_for
 from verification.services.protection.suppressions import suppress
 from verification.services.providers.active import LiveProvider, forget_providers
 from verification.services.providers.latency import is_late
-from verification.services.providers.routing import Order, is_aside, is_due_for_probe, providers_for
+from verification.services.providers.routing import Order, is_circuit_open, is_due_for_probe, providers_for
 from verification.sql.rows import ClaimedMessage
 from verification.worker import wake
 
@@ -67,6 +68,7 @@ class Round:
         self.stopping = stopping
         self.started_at = time.monotonic()
         self.country = country_of(message.address)  # derived once: a North American number takes 0.3 ms
+        self.address = Address(message.address, kind_of(message.address), self.country, NumberType.NONE)
         self.refusal = _LastRefusal(may_have_sent=bool(message.unknown_at))
         self.complaints: list[tuple[LiveProvider, Result]] = []
         self.has_asked = False
@@ -81,11 +83,11 @@ class Round:
         try:
             outgoing = compose(message, country=self.country)
         except KeyUnknown:
-            log.error("its code is under a key that this worker does not have", extra=self._told())
+            log.error("its code is under a key that this worker does not have", extra=self._log_fields())
             record.give_back(message, in_seconds=self._pause())
             return
         except DecryptionFailed:
-            log.error("its code cannot be decrypted", extra=self._told())
+            log.error("its code cannot be decrypted", extra=self._log_fields())
             record.close(message, MessageStatus.FAILED, error="Its code cannot be read any more.")
             return
         try:
@@ -98,8 +100,8 @@ class Round:
         return _projects.get(project_id, lambda: load_project(project_id))
 
     def _why_not_to_send(self) -> str:
-        message, project = self.message, self._project()
-        return why_not_to_send(project, message.channel, message.address, self.country) if project else ""
+        project = self._project()
+        return why_not_to_send(policy_for(project, self.address), self.message.channel) if project else ""
 
     def _ask_in_turn(self, outgoing: OutgoingMessage) -> None:
         """Ask one provider after the other until an answer decides the message, or none is left."""
@@ -123,7 +125,7 @@ class Round:
                 record.give_back(message, in_seconds=0)  # the next claim sees why, and closes it
                 return
             self.has_asked = True
-            seconds = provider.pace.seconds(provider.adapter, is_last=not _has_able(others))
+            seconds = provider.latency.seconds(provider.adapter, is_last=not _has_able(others))
             if self._ask_one(provider, sender, addressed(outgoing, provider, message), seconds, choice):
                 return
         self._give_back_or_end()
@@ -164,7 +166,7 @@ class Round:
 
         It is not done twice: if no such worker took it in time, or the provider is set aside, the next one is asked.
         """
-        if self.message.is_handed_over or is_aside(provider, timezone.now()):
+        if self.message.is_handed_over or is_circuit_open(provider, timezone.now()):
             self.refusal.error = "The provider is not connected."
             self.refusal.retry_after = 0
             return False
@@ -175,7 +177,7 @@ class Round:
     def _take_turn(self, provider: LiveProvider) -> bool:
         """Return whether the provider may be asked. If its time aside is over, one message of all takes the probe."""
         now = timezone.now()
-        if not is_aside(provider, now) and (
+        if not is_circuit_open(provider, now) and (
             not is_due_for_probe(provider, now) or sql.call("take_probe", provider=provider.id).take_probe
         ):
             return True
@@ -194,14 +196,14 @@ class Round:
         """Ask one provider, and record its answer. Return whether the answer decides the message."""
         asked_at = time.monotonic()
         with tracing.span("ask provider", "CLIENT", provider=provider.id, channel=self.message.channel):
-            result = ask(provider, sender, outgoing, seconds=seconds)
-            tracing.tell(outcome=result.outcome.value, country=self.country)
+            result = call_provider(provider, sender, outgoing, seconds=seconds)
+            tracing.annotate(outcome=result.outcome.value, country=self.country)
         latency = time.monotonic() - asked_at
         attempt = record.attempt_of(provider, outgoing, result, latency=latency, choice=choice)
         is_decided = self._record(provider, result, attempt)
         self._count(provider, result, latency)
         self._learn(provider, result)
-        if is_late(result.outcome, latency) and not provider.pace.is_late:
+        if is_late(result.outcome, latency) and not provider.latency.is_late:
             forget_providers()  # else this process's other threads ask it first for up to a second more
         return is_decided
 
@@ -232,11 +234,11 @@ class Round:
             return True
         if log.isEnabledFor(logging.INFO):
             answer = {"outcome": result.outcome.value, "error": attempt.attempt_error or None}
-            log.info("a provider did not accept a message", extra=self._told() | told(provider) | answer)
+            log.info("a provider did not accept a message", extra=self._log_fields() | log_fields(provider) | answer)
         if not POLICY[result.outcome].next_provider:
             record.close(self.message, MessageStatus.FAILED, error=result.error, attempt=attempt)
             return True
-        record.note_attempt(self.message, attempt)
+        record.record_attempt(self.message, attempt)
         self._remember_refusal(result)
         return False
 
@@ -262,16 +264,16 @@ class Round:
         elif result.outcome is Outcome.ACCEPTED and provider.open_until is not None:
             sql.call("note_provider_success", provider=provider.id)
             forget_providers()  # else this process's other threads leave it out for up to a second more
-            log.info("a provider works again", extra=told(provider))
+            log.info("a provider works again", extra=log_fields(provider))
 
     def _report_complaints(self) -> None:
         """Tell owners and breakers of the answers that concern them, once the message itself is settled."""
         for provider, result in self.complaints:
             policy = POLICY[result.outcome]
             if policy.tells_owner:
-                provider_alerts.tell_owner(self.message.project_id, provider, result)
+                provider_alerts.alert_owner(self.message.project_id, provider, result)
             if policy.is_fault or policy.is_paused:
-                note_fault(provider, result)
+                record_fault(provider, result)
 
     def _remember_refusal(self, result: Result) -> None:
         policy = POLICY[result.outcome]
@@ -294,7 +296,7 @@ class Round:
     def _pause(self) -> float:
         return RETRY_SECONDS[min(self.message.claims, len(RETRY_SECONDS)) - 1]
 
-    def _told(self) -> dict[str, Any]:
+    def _log_fields(self) -> dict[str, Any]:
         """Return the fields by which a line of the log is found."""
         message = self.message
         return {
@@ -313,4 +315,4 @@ class Round:
 
 def _has_able(providers: list[LiveProvider]) -> bool:
     now = timezone.now()
-    return any(not is_aside(provider, now) for provider in providers)
+    return any(not is_circuit_open(provider, now) for provider in providers)

@@ -31,7 +31,7 @@ def report() -> int:
 
 
 def _send_receipts(providers: dict[int, Provider]) -> int:
-    now, told = sql.now(), 0
+    now, reported = sql.now(), 0
     # The end of the wait tells how long a message has waited, and is what the index has.
     due = Message.objects.filter(
         status=MessageStatus.SENT,
@@ -48,12 +48,12 @@ def _send_receipts(providers: dict[int, Provider]) -> int:
         else:
             continue
         receipts.act_on(providers[message.provider_id or 0], [receipt])
-        told += 1
-    return told
+        reported += 1
+    return reported
 
 
 def _start_bot(bot: Provider) -> int:
-    told = 0
+    number = 0
     for session in _waiting_for(bot):
         if outcome_of(session.recipient.address) is not Simulated.BOT_STARTS:
             continue
@@ -63,8 +63,8 @@ def _start_bot(bot: Provider) -> int:
             ContactShared(user, session.recipient.address, is_own=True),
         ]
         bot_updates.store(bot, events, key=f"start {session.pk}")
-        told += 1
-    return told
+        number += 1
+    return number
 
 
 def _waiting_for(bot: Provider) -> Iterable[Session]:

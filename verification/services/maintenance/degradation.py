@@ -108,7 +108,7 @@ def _read() -> Condition:
     waiting = Message.objects.filter(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)).order_by("created_at")[
         :LOOKED_AT
     ]
-    told = waiting.aggregate(
+    counts = waiting.aggregate(
         due=Count("pk", filter=Q(claimed_at=None, due_at__lte=now)),
         oldest=Min("due_at", filter=Q(claimed_at=None, due_at__lte=now)),
         being_sent=Count("pk", filter=Q(claimed_at__isnull=False)),
@@ -119,8 +119,8 @@ def _read() -> Condition:
     aside = _aside()
     return Condition(
         workers=tuple(workers.running()),
-        messages=_queue(told["due"], told["oldest"], now),
-        being_sent=told["being_sent"],
+        messages=_queue(counts["due"], counts["oldest"], now),
+        being_sent=counts["being_sent"],
         callbacks=_queue(callbacks["due"], callbacks["oldest"], now),
         aside=aside,
         alone=tuple(_alone(aside)),

@@ -22,8 +22,7 @@ from providers.adapters.inbox import InboxMessage, read
 from verification.models import SESSION_EVENTS, ApiKey, ChannelType, Membership, Project, Provider
 from verification.services.projects.keys import digest_of
 from verification.services.projects.projects import NewProject, create_project, equip
-from verification.services.providers.accounts import add_provider
-from verification.services.providers.sandbox import add_sandbox
+from verification.services.providers.accounts import add_provider, add_sandbox
 from verification.services.providers.store import ProviderStore
 
 PROJECT_NAME = "Demo"

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from verification import sql
-from verification.core import pseudonyms
+from verification.core import crypto
 from verification.core.addresses import AddressInvalid, mask, parse_test_address
 from verification.core.errors import UserError
 from verification.models import (
@@ -113,7 +113,7 @@ def _find(project: Project, to: str) -> tuple[str, QuerySet[Recipient]]:
         address = parse_test_address(to).text
     except AddressInvalid as error:
         raise UserError(str(error)) from None
-    names = (address, pseudonyms.hashed(project.pk, address))
+    names = (address, crypto.hashed_address(project.pk, address))
     recipients = Recipient.objects.filter(project=project, address__in=names)
     if not recipients.exists():
         raise UserError(f"{project} knows nothing of this recipient.")
@@ -142,8 +142,8 @@ def _erase(recipient: Recipient) -> dict[str, int]:
     if not (kept_messages or kept_sessions or recipient.suppressions.exists()):
         recipient.delete()
         return counts
-    recipient.erased_hash = pseudonyms.erased(recipient.address) if kept_messages else None
-    recipient.address, recipient.mailbox = pseudonyms.forgotten(recipient.project_id, recipient.address), None
+    recipient.erased_hash = crypto.erased_address(recipient.address) if kept_messages else None
+    recipient.address, recipient.mailbox = crypto.forgotten_address(recipient.project_id, recipient.address), None
     recipient.language = recipient.verified_channel = recipient.reached_channel = ""
     recipient.forgotten_at = now
     recipient.save()

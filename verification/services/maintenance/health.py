@@ -35,22 +35,22 @@ def expected_migrations() -> frozenset[tuple[str, str]]:
 _answers: TTLCache[str, str] = TTLCache()
 
 
-class _Told(Memory):
+class _LastReason(Memory):
     """Why the database was away, as the log has it: probes ask every few seconds, and one line says it."""
 
     def forget(self) -> None:
         self.reason = ""
 
 
-_told = _Told()
+_last_reason = _LastReason()
 
 
-def _tell(reason: str) -> None:
-    if reason and reason != _told.reason:
+def _log_change(reason: str) -> None:
+    if reason and reason != _last_reason.reason:
         log.error("not ready: the database is away (%s)", reason)
-    elif _told.reason and not reason:
+    elif _last_reason.reason and not reason:
         log.info("ready again: the database is back")
-    _told.reason = reason
+    _last_reason.reason = reason
 
 
 def _ask() -> str:
@@ -60,7 +60,7 @@ def _ask() -> str:
             only_reads, is_there = cursor.fetchone()
             if only_reads:
                 read_only.leave()
-                _tell(read_only.WORDS)
+                _log_change(read_only.WORDS)
                 return ONLY_READS
             if not is_there:
                 return NOT_MIGRATED
@@ -68,8 +68,8 @@ def _ask() -> str:
             missing = expected_migrations() - set(cursor.fetchall())
         wrong_keys = "" if missing else key_ring.refusal()
     except (DatabaseError, InterfaceError) as error:
-        _tell(sql.reason(error))
+        _log_change(sql.reason(error))
         close_old_connections()
         return ONLY_READS if read_only.is_reason(error) else AWAY
-    _tell("")
+    _log_change("")
     return NOT_MIGRATED if missing else wrong_keys

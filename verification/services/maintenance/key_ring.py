@@ -37,9 +37,7 @@ def refusal() -> str:
 def refusal_at_start() -> str:
     """Return the same, by a connection of its own, and nothing of a database that is away or not migrated yet."""
     looking = connections[DEFAULT_DB_ALIAS].copy()
-    # Not of the pool: the parent of a web server would leave its own to processes that it forks.
-    options = {name: value for name, value in looking.settings_dict["OPTIONS"].items() if name != "pool"}
-    looking.settings_dict["OPTIONS"] = {**options, "connect_timeout": CONNECT_SECONDS}
+    looking.settings_dict["OPTIONS"] = {**looking.settings_dict["OPTIONS"], "connect_timeout": CONNECT_SECONDS}
     try:
         return "" if _opens(looking) else REFUSED
     except (DatabaseError, InterfaceError):

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import models
 from django.db.models import F, Func, Model, QuerySet, Value
 
-from verification.core import aad, crypto
+from verification.core import crypto
 from verification.models import (
     AlertService,
     IdempotentRequest,
@@ -58,16 +58,16 @@ class EncryptedColumn:
 
 
 COLUMNS = (
-    EncryptedColumn(Provider, "secrets", ("uuid",), aad.provider_secrets),
-    EncryptedColumn(Provider, "hook_secret", ("uuid",), aad.provider_hook),
-    EncryptedColumn(AlertService, "secret", ("uuid",), aad.alert_service),
-    EncryptedColumn(Project, "challenge_secret", ("public_id",), aad.challenge_secret),
-    EncryptedColumn(WebhookSecret, "secret", ("project__public_id",), aad.webhook_secret),
-    EncryptedColumn(TestLogin, "code_encrypted", ("project__public_id", "to"), aad.test_login),
-    EncryptedColumn(SecondFactor, "secret", ("user_id",), aad.second_factor),
-    EncryptedColumn(Session, "code_encrypted", ("pk",), aad.session_code),
-    EncryptedColumn(Message, "code_encrypted", ("pk",), aad.message_code),
-    EncryptedColumn(IdempotentRequest, "answer_encrypted", ("project_id", "key"), aad.idempotent_answer),
+    EncryptedColumn(Provider, "secrets", ("uuid",), crypto.provider_secrets_binding),
+    EncryptedColumn(Provider, "hook_secret", ("uuid",), crypto.provider_hook_binding),
+    EncryptedColumn(AlertService, "secret", ("uuid",), crypto.alert_service_binding),
+    EncryptedColumn(Project, "challenge_secret", ("public_id",), crypto.challenge_secret_binding),
+    EncryptedColumn(WebhookSecret, "secret", ("project__public_id",), crypto.webhook_secret_binding),
+    EncryptedColumn(TestLogin, "code_encrypted", ("project__public_id", "to"), crypto.test_login_binding),
+    EncryptedColumn(SecondFactor, "secret", ("user_id",), crypto.second_factor_binding),
+    EncryptedColumn(Session, "code_encrypted", ("pk",), crypto.session_code_binding),
+    EncryptedColumn(Message, "code_encrypted", ("pk",), crypto.message_code_binding),
+    EncryptedColumn(IdempotentRequest, "answer_encrypted", ("project_id", "key"), crypto.idempotent_answer_binding),
 )
 SHORT_LIVED = (Session, Message, IdempotentRequest)  # their ciphertexts go within minutes, and their tables are large
 

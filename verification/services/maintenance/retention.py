@@ -21,9 +21,9 @@ from django.db.models import Exists, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from verification import sql
-from verification.core import pseudonyms
+from verification.core import crypto
 from verification.core.errors import UserError
-from verification.core.lifetimes import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
+from verification.core.session_rules import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
 from verification.models import (
     Alert,
     ApiKey,
@@ -195,7 +195,7 @@ def _count_figures() -> dict[str, int]:
     return {}
 
 
-def _note_purge(project: Project, before: datetime) -> None:
+def _record_purge(project: Project, before: datetime) -> None:
     """Note that rows before then are being removed. The time never moves back, whatever ``retention_days`` becomes.
 
     A project that was deleted meanwhile has nothing to note.
@@ -213,7 +213,7 @@ def _counted(kind: str, rows: QuerySet[Any]) -> dict[str, int]:
 
 def _purge_project(project: Project, now: datetime, days: int | None) -> dict[str, int]:
     before = now - timedelta(days=max(days or project.retention_days, MIN_DAYS))
-    _note_purge(project, before)
+    _record_purge(project, before)
     counts = {"messages": 0, "sessions": 0, "hashed": 0}
     if project.retention_mode == RetentionMode.HASH:
         counts["hashed"] = _hash_old_rows(project, before)
@@ -286,7 +286,7 @@ def _hash_old_rows(project: Project, before: datetime) -> int:
     )
     plain = Recipient.objects.filter(has_old_rows, project=project, forgotten_at=None, created_at__lt=before)
     total = 0
-    for keys in _batches(plain.exclude(address__startswith=pseudonyms.HASHED)):
+    for keys in _batches(plain.exclude(address__startswith=crypto.HASHED)):
         for key in keys:
             total += _hash_rows_of(key, before)
     return total
@@ -298,7 +298,7 @@ def _hash_rows_of(recipient_id: int, before: datetime) -> bool:
     if recipient is None:
         return False
     sql.take_removal_turn(recipient.project_id)
-    name = pseudonyms.hashed(recipient.project_id, recipient.address)
+    name = crypto.hashed_address(recipient.project_id, recipient.address)
     twin, _ = Recipient.objects.get_or_create(project_id=recipient.project_id, address=name)
     both = Recipient.objects.filter(pk__in=(recipient.pk, twin.pk), address__in=(recipient.address, name))
     if len(both.select_for_update(skip_locked=True).order_by("pk")) < 2:  # somebody has it in hand, or has erased it

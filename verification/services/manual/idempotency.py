@@ -18,11 +18,11 @@ from typing import Any
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, body_digests, decrypt, encrypt
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.models import IdempotentRequest
-from verification.services.projects.callers import Caller
+from verification.services.projects.keys import Caller
 
 KEPT = timedelta(hours=24)  # how long a key is remembered, as the API promises. Repetitions come within a day.
 WAIT_MILLISECONDS = 5_000  # wait of a parallel request for the first one's answer, as the API promises.
@@ -32,14 +32,16 @@ LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for a lock that did not come w
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class IdempotentAnswer:
     """An answer. ``is_replayed``: an earlier request with this key got it first."""
 
     body: dict[str, Any]
     is_replayed: bool
 
 
-def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]) -> Answer:
+def answer_once(
+    *, caller: Caller, key: str, body: Mapping[str, Any], execute: Callable[[], dict[str, Any]]
+) -> IdempotentAnswer:
     """Return the stored answer to this key, or the answer of ``execute`` and store it. Refusals are not stored.
 
     Raises ``idempotency_conflict`` where the key came with another body or another secret key, and with ``retry_after``
@@ -55,10 +57,12 @@ def answer_once(*, caller: Caller, key: str, body: Mapping[str, Any], execute: C
     return answer
 
 
-def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]) -> Answer | ApiError:
+def _answer(
+    caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]
+) -> IdempotentAnswer | ApiError:
     """Return a refusal by ``execute`` instead of raising it: raising would roll back what the traffic guard wrote."""
     stored = _claim(caller, key, digests[0])
-    binding = aad.idempotent_answer(caller.project.id, key)
+    binding = crypto.idempotent_answer_binding(caller.project.id, key)
     if stored.answer_encrypted is None:  # ours: a row that others can see has its answer
         own = IdempotentRequest.objects.filter(pk=stored.pk)
         try:
@@ -67,7 +71,7 @@ def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[]
             own.delete()
             return refusal
         own.update(answer_encrypted=encrypt(json.dumps(answer), binding=binding), message=answer["message_id"])
-        return Answer(answer, is_replayed=False)
+        return IdempotentAnswer(answer, is_replayed=False)
     if bytes(stored.body_digest) not in digests or stored.api_key_id != caller.key_id:
         raise ApiError("idempotency_conflict")
     try:
@@ -77,7 +81,7 @@ def _answer(caller: Caller, key: str, digests: list[bytes], execute: Callable[[]
             "idempotency_conflict",
             "The message of this key was accepted, but its answer can no longer be read. Do not send it again.",
         ) from None
-    return Answer(answer, is_replayed=True)
+    return IdempotentAnswer(answer, is_replayed=True)
 
 
 def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import IntegrityError
 
 from verification import sql
-from verification.core import aad, codes, ids, pseudonyms
+from verification.core import crypto, ids
 from verification.core.addresses import Address
 from verification.core.crypto import encrypt
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
@@ -17,11 +17,11 @@ from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.guard import judge
+from verification.services.protection.limits import origin_of
 from verification.services.protection.recipient import policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import bot_link, usable_channels
-from verification.services.sessions.origin import origin_of
+from verification.services.sessions.code import generate_code
 from verification.worker import wake
 
 MANUAL_SECONDS = 600  # life of a manual send: a code that is older than 10 minutes helps nobody who waits for it
@@ -67,22 +67,22 @@ def send_message(
     channel = usable_channels(recipient, channel_type)[0]
     require_sending(recipient, channel_type)
     _require_provider(channel, provider_id)
-    code = code or codes.generate_code(project.code_length)
+    code = code or generate_code(project.code_length)
     message_id = ids.generate_message_id()
     row = _queue(
         provider_id,
         message=message_id,
         project=project.id,
         address=address.text,
-        forgotten=pseudonyms.forgotten(project.id, address.text),
+        forgotten=crypto.forgotten_address(project.id, address.text),
         channel=channel.type,
         messengers=sql.json(_messenger(channel, provider_id)),
-        code_encrypted=encrypt(code, binding=aad.message_code(message_id)),
+        code_encrypted=encrypt(code, binding=crypto.message_code_binding(message_id)),
         callback_url=callback_url,
         lives_seconds=MANUAL_SECONDS,
         is_test=recipient.is_test,
         terms=recipient.terms,
-        guard=judge.guard_terms(recipient, is_manual=True),
+        guard=recipient.guard_terms(is_manual=True),
         language=language,
         **origin_of(project, request_id, None)._asdict(),
     )
@@ -95,7 +95,7 @@ def send_message(
     if row.outcome != "queued":
         raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
     if not recipient.is_test:
-        traceparents.keep(message_id)
+        traceparents.store(message_id)
         wake.wake(message_id)
     return SentMessage(message_id, code)
 

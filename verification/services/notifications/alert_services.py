@@ -16,14 +16,14 @@ from providers.base import OutgoingMessage
 from providers.errors import ProviderError, SettingsInvalid, sentence
 from providers.http.client import HttpAnswer, Timeouts, classify_status
 from verification import sql
-from verification.core import aad
+from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, bulkhead
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
 from verification.models import AlertService, AlertServiceKind, Project
 from verification.models.bounds import MAX_ALERT_SERVICES, require_room
-from verification.services.projects.settings import judge_called_url
-from verification.services.providers.http_door import http_door
+from verification.services.projects.settings import check_called_url
+from verification.services.providers.http_client import http_client
 from verification.services.providers.store import ProviderStore
 
 TELEGRAM = "https://api.telegram.org"
@@ -36,7 +36,7 @@ _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{20,100}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
 
 
-def judge(kind: str, secret: str, chat: str) -> dict[str, str]:
+def check_service(kind: str, secret: str, chat: str) -> dict[str, str]:
     """Return by field why a service cannot be told with these values."""
     if kind == AlertServiceKind.TELEGRAM:
         found = {}
@@ -48,14 +48,14 @@ def judge(kind: str, secret: str, chat: str) -> dict[str, str]:
     if not secret:
         return {}
     try:
-        _judge_address(kind, secret)
+        _check_address(kind, secret)
     except UserError as error:
         return {"secret": str(error)}
     return {}
 
 
 def seal(service: AlertService, secret: str) -> bytes:
-    return encrypt(secret, binding=aad.alert_service(service.uuid))
+    return encrypt(secret, binding=crypto.alert_service_binding(service.uuid))
 
 
 def require_place(project: Project) -> None:
@@ -66,7 +66,7 @@ def require_place(project: Project) -> None:
     require_room(project, AlertService.objects.filter(project=project), MAX_ALERT_SERVICES, refusal)
 
 
-def tell(service: AlertService, *, title: str, text: str) -> str:
+def send(service: AlertService, *, title: str, text: str) -> str:
     """Write to a service, and note the outcome with it. Return why it failed, or an empty text."""
     error = _try(service, title, text)[:ERROR_MAX_LENGTH]
     outcome: dict[str, Any] = {"error": error} if error else {"error": "", "told_at": sql.now()}
@@ -74,20 +74,20 @@ def tell(service: AlertService, *, title: str, text: str) -> str:
     return error
 
 
-def tell_all(project: Project, already: list[int], *, title: str, text: str) -> tuple[list[int], list[str]]:
+def send_to_all(project: Project, already: list[int], *, title: str, text: str) -> tuple[list[int], list[str]]:
     """Write to each enabled service but those told ``already``. Return the ids of all told, and what failed."""
-    told, errors = list(already), []
+    sent_to, errors = list(already), []
     for service in AlertService.objects.filter(project=project, is_enabled=True).exclude(pk__in=already).order_by("pk"):
-        if error := tell(service, title=title, text=text):
+        if error := send(service, title=title, text=text):
             errors.append(f"{service.name}: {error}")
         else:
-            told.append(service.pk)
-    return told, errors
+            sent_to.append(service.pk)
+    return sent_to, errors
 
 
 def _try(service: AlertService, title: str, text: str) -> str:
     try:
-        secret = decrypt(bytes(service.secret), binding=aad.alert_service(service.uuid))
+        secret = decrypt(bytes(service.secret), binding=crypto.alert_service_binding(service.uuid))
     except DecryptionFailed:
         return _("its address cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
     whole = f"{title}\n\n{text}"[:TEXT_MAX_LENGTH]
@@ -97,7 +97,7 @@ def _try(service: AlertService, title: str, text: str) -> str:
                 _apprise(service, secret, title, text[:TEXT_MAX_LENGTH])
                 return ""
             answer = _telegram(secret, service.chat, whole) if service.kind == AlertServiceKind.TELEGRAM else None
-            answer = answer or http_door().request("POST", secret, json={"text": whole}, timeout=TIMEOUTS)
+            answer = answer or http_client().request("POST", secret, json={"text": whole}, timeout=TIMEOUTS)
     except BulkheadFull as full:
         return full.detail
     except ProviderError as error:
@@ -109,22 +109,22 @@ def _try(service: AlertService, title: str, text: str) -> str:
 
 def _telegram(token: str, chat: str, text: str) -> HttpAnswer:
     body = {"chat_id": chat, "text": text, "link_preview_options": {"is_disabled": True}}
-    return http_door().request("POST", f"{TELEGRAM}/bot{token}/sendMessage", json=body, timeout=TIMEOUTS)
+    return http_client().request("POST", f"{TELEGRAM}/bot{token}/sendMessage", json=body, timeout=TIMEOUTS)
 
 
 def _apprise(service: AlertService, url: str, title: str, text: str) -> None:
-    adapter = registry.build(APPRISE, {"url": url}, http=http_door(), store=ProviderStore(NO_PROVIDER))
+    adapter = registry.build(APPRISE, {"url": url}, http=http_client(), store=ProviderStore(NO_PROVIDER))
     message = OutgoingMessage(
         id=service.pk, to="", channel="", code="", text=text, subject=title, language="en", expires_in=0
     )
     adapter.send(message)
 
 
-def _judge_address(kind: str, address: str) -> None:
+def _check_address(kind: str, address: str) -> None:
     if kind == AlertServiceKind.SLACK:
         if not address.startswith("https://"):
             raise UserError(_("Enter the webhook's address, which begins with https://."))
-        judge_called_url(address)
+        check_called_url(address)
         return
     if re.search(r"\{(to|to_digits|code)\}", address):
         raise UserError(_("An alert has no recipient and no code: write the room or address itself."))

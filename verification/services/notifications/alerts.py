@@ -19,9 +19,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from verification import sql
-from verification.core import timestamps
+from verification.core import formats
 from verification.models import Alert, Project
-from verification.services.notifications import alert_services, events, quiet_hours, retries
+from verification.services.notifications import alert_services, events, schedule
 
 log = logging.getLogger(__name__)
 
@@ -65,10 +65,10 @@ def deliver(row: tuple[int]) -> None:
     alert = Alert.objects.select_related("project").get(pk=row[0])
     # A test project's failures are wanted, so nobody is called or mailed. They stand on its page of alerts.
     is_silent = alert.project.is_sandbox
-    held_until = None if is_silent else quiet_hours.held_until(alert.project, alert.kind, sql.now())
-    errors = [] if is_silent else _tell(alert, with_people=held_until is None)
+    held_until = None if is_silent else schedule.quiet_until(alert.project, alert.kind, sql.now())
+    errors = [] if is_silent else _send(alert, with_people=held_until is None)
     alert.error = "; ".join(errors)[:ERROR_MAX_LENGTH]
-    alert.due_at = retries.next_try(alert.tries) if errors else None
+    alert.due_at = schedule.next_try(alert.tries) if errors else None
     if held_until and alert.due_at is None:
         alert.due_at, alert.tries = held_until, 0  # people have not been tried yet
     alert.save(update_fields=["error", "due_at", "tries", "mailed_at", "posted_at", "told_services"])
@@ -76,13 +76,13 @@ def deliver(row: tuple[int]) -> None:
         log.warning("Alert %s of project %s was given up: %s", alert.pk, alert.project_id, alert.error)
 
 
-def _tell(alert: Alert, *, with_people: bool) -> list[str]:
+def _send(alert: Alert, *, with_people: bool) -> list[str]:
     """Call the owner's server, and write to people unless they are left alone. Return what failed."""
     ways = (_post, _mail, _write_to_services) if with_people else (_post,)
-    return [error for way in ways for error in _tell_by(way, alert)]
+    return [error for way in ways for error in _send_by(way, alert)]
 
 
-def _tell_by(way: Callable[[Alert], list[str]], alert: Alert) -> list[str]:
+def _send_by(way: Callable[[Alert], list[str]], alert: Alert) -> list[str]:
     """Tell by one way, and keep at once that it worked, so that a worker that dies now tells nobody twice."""
     try:
         errors = way(alert)
@@ -110,7 +110,7 @@ def _mail(alert: Alert) -> list[str]:
     if alert.mailed_at or not addresses:
         return []
     page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
-    at = timestamps.iso(alert.created_at, "seconds")
+    at = formats.iso_time(alert.created_at, "seconds")
     message = EmailMessage(
         subject=f"[{alert.project.name}] {alert.title}",
         body=f"{alert.detail}\n\nProject: {alert.project.name}\nAt: {at}\n{page}\n",
@@ -128,7 +128,7 @@ def _mail(alert: Alert) -> list[str]:
 def _write_to_services(alert: Alert) -> list[str]:
     """Write the alert to the services that have not taken it. Return why some failed."""
     page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
-    alert.told_services, errors = alert_services.tell_all(
+    alert.told_services, errors = alert_services.send_to_all(
         alert.project,
         alert.told_services or [],
         title=f"[{alert.project.name}] {alert.title}",
@@ -149,7 +149,7 @@ def _post(alert: Alert) -> list[str]:
         "kind": alert.kind,
         "title": alert.title,
         "detail": alert.detail,
-        "created_at": timestamps.iso(alert.created_at, "seconds"),
+        "created_at": formats.iso_time(alert.created_at, "seconds"),
     }
     tried = events.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
     if not tried.is_delivered:

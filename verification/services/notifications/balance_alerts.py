@@ -23,19 +23,19 @@ USUAL_DAYS: int = Alerts._meta.get_field("balance_alert_days").default
 
 def run() -> int:
     """Ask every provider that is due for its balance, and return the number that told one. A failure stops no other."""
-    told = 0
+    number = 0
     for provider in balances.due():
         try:
             if balances.ask(provider):
-                told += 1
-                tell_owner(provider)
+                number += 1
+                alert_owner(provider)
         except Exception as error:  # an adapter may be of the operator's own making
             log.error("provider %s: its balance cannot be asked (%s)", provider.pk, sql.reason(error))
     balances.purge()
-    return told
+    return number
 
 
-def tell_owner(provider: Provider) -> None:
+def alert_owner(provider: Provider) -> None:
     """Alert once for each top-up when the balance lasts less than the project's number of days.
 
     A system provider is the operator's matter, and the log tells them.
@@ -46,7 +46,7 @@ def tell_owner(provider: Provider) -> None:
         return
     if found.until >= timezone.now().date() + timedelta(days=days):
         return
-    title = f"The balance at {provider.name} lasts until {written(found)}"
+    title = f"The balance at {provider.name} lasts until {format_forecast(found)}"
     if provider.project is None:
         log.error("%s, at the last week's rate.", title)
         return
@@ -62,5 +62,5 @@ def tell_owner(provider: Provider) -> None:
     )
 
 
-def written(found: Forecast) -> str:
+def format_forecast(found: Forecast) -> str:
     return f"{found.until:%-d %B}" if found.until else "–"

@@ -26,10 +26,10 @@ from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.core.ids import ULID_LENGTH
 from verification.models import EventType, MessageStatus, Project, WebhookAttempt, WebhookEvent
-from verification.services.notifications import retries
+from verification.services.notifications import schedule
 from verification.services.notifications.payloads import body_of, webhook_id
 from verification.services.projects.webhook_secrets import live_webhook_secrets
-from verification.services.providers.http_door import Door, http_door
+from verification.services.providers.http_client import BoundedHttpClient, http_client
 from verification.services.records import traceparents
 from verification.sql.rows import DescribedEvent
 
@@ -83,14 +83,14 @@ def deliver(row: DescribedEvent) -> None:
     parent = traceparents.of_message(row.message_id) or traceparents.of_session(row.session_id)
     with tracing.span("callback", "CLIENT", parent=parent, event=row.type):
         try:
-            tried = _tell(row)
+            tried = _send(row)
         except DatabaseError:
             raise
         except Exception as error:  # no fault of the customer's server: the schedule holds for it too
             what = type(error).__name__
             log.error("Event %s of project %s could not be sent: %s.", webhook_id(row), row.project_id, what)
             tried = Try(None, error=f"It could not be sent: {what}.")
-        tracing.tell(project=row.project_id, result=tried.result, status=tried.status, tries=row.tries)
+        tracing.annotate(project=row.project_id, result=tried.result, status=tried.status, tries=row.tries)
     metrics.count_callback(tried.result)
     WebhookAttempt.objects.create(
         event_id=row.id,
@@ -101,13 +101,13 @@ def deliver(row: DescribedEvent) -> None:
     delivered_at = sql.now() if tried.is_delivered else None
     due_at = None
     if not tried.is_delivered and tried.status != GONE:
-        due_at = retries.next_try(row.tries, wait_at_least=tried.retry_after or 0)
+        due_at = schedule.next_try(row.tries, wait_at_least=tried.retry_after or 0)
     WebhookEvent.objects.filter(pk=row.id, tries=row.tries).update(due_at=due_at, delivered_at=delivered_at)
     if not tried.is_delivered and due_at is None:
         log.warning("Event %s was given up after %s tries.", webhook_id(row), row.tries)
 
 
-def _tell(row: DescribedEvent) -> Try:
+def _send(row: DescribedEvent) -> Try:
     if not row.url:
         return Try(None, error="The project has no address for events any more.")
     project = Project.objects.get(pk=row.project_id)
@@ -139,8 +139,8 @@ def call(
         headers["traceparent"] = traceparent
     try:
         with bulkhead(project.pk):
-            door = http_door() if networks is None else Door(networks)
-            answer = door.request(
+            client = http_client() if networks is None else BoundedHttpClient(networks)
+            answer = client.request(
                 "POST", url, headers=headers, content=text.encode(), timeout=TIMEOUTS, wants_body=False
             )
     except ProviderError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from verification.core import timestamps
+from verification.core import formats
 from verification.core.addresses import mask
 from verification.sql.rows import DescribedEvent
 
@@ -26,7 +26,7 @@ def _message(row: DescribedEvent) -> dict[str, Any]:
         "channel": row.channel,
         "status": row.status,
         "error": row.error,
-        "finished_at": timestamps.iso(row.finished_at),
+        "finished_at": formats.iso_time(row.finished_at),
     }
 
 
@@ -36,7 +36,7 @@ def _session(row: DescribedEvent) -> dict[str, Any]:
         recipient = row.address if row.shows_recipient else mask(row.address)
     return {
         "type": row.type,
-        "timestamp": timestamps.iso(row.created_at),
+        "timestamp": formats.iso_time(row.created_at),
         "data": {
             "session_id": row.session_id,
             "recipient": recipient,
@@ -44,7 +44,7 @@ def _session(row: DescribedEvent) -> dict[str, Any]:
             "reason": row.reason or None,
             "language": row.language,
             "is_test": bool(row.is_test),
-            "created_at": row.opened_at and timestamps.iso(row.opened_at),
-            "expires_at": row.expires_at and timestamps.iso(row.expires_at),
+            "created_at": row.opened_at and formats.iso_time(row.opened_at),
+            "expires_at": row.expires_at and formats.iso_time(row.expires_at),
         },
     }

@@ -36,22 +36,22 @@ _WORDS = {
 KIND = "provider"  # of the alert; its key begins with the provider's id
 MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises any others again, which changes nothing
 # By provider, outcome and day: the alerts that this process raised. It only spares the database: the row is unique.
-_told: Cooldown[tuple[int, Outcome, date]] = Cooldown(MAX_REMEMBERED)
+_alerted: Cooldown[tuple[int, Outcome, date]] = Cooldown(MAX_REMEMBERED)
 
 
-def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
+def alert_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
     """Tell the owner once a day, for each kind of refusal.
 
     A system provider is the operator's matter, and the log tells them.
     """
     today = timezone.now().date()
-    if _told.left((provider.id, result.outcome, today)):
+    if _alerted.left((provider.id, result.outcome, today)):
         return
     title, advice = _WORDS[result.outcome]
     if provider.is_system:
-        told = {"provider": provider.id, "provider_name": provider.name}
+        fields = {"provider": provider.id, "provider_name": provider.name}
         answer = {"outcome": result.outcome.value, "error": result.error}
-        log.error("a provider of the system needs attention", extra=told | answer)
+        log.error("a provider of the system needs attention", extra=fields | answer)
     else:
         alerts.raise_alert(
             project_id=project_id,
@@ -61,4 +61,4 @@ def tell_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
             detail=f"It answered: {result.error.rstrip('.')}. {advice} Meanwhile the next provider of the channel has"
             " its turn; where there is none, messages fail.",
         )
-    _told.begin((provider.id, result.outcome, today), DAY_SECONDS)
+    _alerted.begin((provider.id, result.outcome, today), DAY_SECONDS)

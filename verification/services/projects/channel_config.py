@@ -28,11 +28,8 @@ class ProviderConfig:
     type: str
     name: str
     is_system: bool
+    is_bot: bool  # it reaches only users who have started it
     settings: Mapping[str, Any]  # those that are not secret, of a messenger's; of others none
-
-    @property
-    def is_bot(self) -> bool:
-        return registry.adapter_class(self.type).needs_start
 
     def link(self, payload: str) -> str:
         """Return the deep link that starts this bot. It needs no secret, so an account that cannot be read has one too.
@@ -109,9 +106,16 @@ def channel_of(row: Mapping[str, Any], *, site_url: str, budget_ceiling: int) ->
         cost_budget=row["daily_cost_budget"] if row["is_over_cost"] else None,
         countries=frozenset(row["countries"]),
         routing=RoutingConfig(row["routing"], row["explore_percent"] / 100),
-        providers=tuple(
-            ProviderConfig(item["id"], item["type"], item["name"], item["is_system"], item["settings"])
-            for item in row["providers"]
-            if item["type"] in registry.all_types()
-        ),
+        providers=tuple(_provider_of(item) for item in row["providers"] if item["type"] in registry.all_types()),
+    )
+
+
+def _provider_of(item: Mapping[str, Any]) -> ProviderConfig:
+    return ProviderConfig(
+        id=item["id"],
+        type=item["type"],
+        name=item["name"],
+        is_system=item["is_system"],
+        is_bot=registry.adapter_class(item["type"]).needs_start,
+        settings=item["settings"],
     )

@@ -9,22 +9,94 @@ from __future__ import annotations
 import logging
 import secrets
 import string
+import time
 import zlib
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from verification import sql
 from verification.core.caching import TTLCache
 from verification.core.crypto import stored_digest
 from verification.core.errors import ApiError, UserError
 from verification.core.networks import contain
 from verification.models import ApiKey, KeyKind, Project, bounds
-from verification.services.projects.callers import Caller, Callers
+from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records import decisions
+
+MAX_KEYS = 10_000  # that are remembered at once, a few hundred bytes each
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Whose request this is: the key, its kind, and the project as it was configured a moment ago."""
+
+    key_id: int
+    kind: str
+    project: ProjectConfig
+    expires_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    id: int
+    kind: str
+    project_id: int
+    expires_at: datetime | None
+
+
+class Callers:
+    """Keys by digest, and the snapshots that keys of one project share."""
+
+    def __init__(self) -> None:
+        self._keys: TTLCache[bytes, _Key] = TTLCache(MAX_KEYS)
+        self._projects: TTLCache[int, ProjectConfig] = TTLCache()  # by id
+
+    def remembered(self, digest: bytes) -> Caller | None:
+        """Return who holds the key, as far as it was read within a second."""
+        key = self._keys.recent(digest)
+        project = self._projects.recent(key.project_id) if key else None
+        if key is None or project is None:
+            return None
+        return Caller(key.id, key.kind, project, key.expires_at)
+
+    def project_of(self, digest: bytes) -> int | None:
+        """Return the id of the project whose key was read last under this digest, however long ago."""
+        key = self._keys.last(digest)
+        return key.project_id if key else None
+
+    def read(self, digest: bytes) -> Caller | None:
+        """Return who holds the key, by the database; None for one that is unknown, over or of a disabled project.
+
+        A project's snapshot that another key has just brought is not asked for again.
+        """
+        now = time.monotonic()  # how old the answer is
+        before = self._keys.last(digest)
+        project = self._projects.recent(before.project_id) if before else None
+        row = sql.call("load_caller", digest=digest, known_project=project and project.id)
+        if row is None:
+            self._keys.drop(digest)
+            return None
+        if project is None or row.project is not None:
+            project = ProjectConfig(row.project)
+            self._projects.put(row.project_id, project, read_at=now)
+        self._keys.put(digest, _Key(row.key_id, row.kind, row.project_id, row.expires_at), read_at=now)
+        if row.is_use_due:
+            _record_use(row.key_id)
+        return Caller(row.key_id, row.kind, project, row.expires_at)
+
+
+def _record_use(key_id: int) -> None:
+    """Keep ``last_used_at`` to the minute: of all processes, one writes it once a minute."""
+    now = timezone.now()
+    due = Q(last_used_at=None) | Q(last_used_at__lt=now - timedelta(minutes=1))
+    ApiKey.objects.filter(due, pk=key_id).update(last_used_at=now)
+
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +187,7 @@ def authenticate(text: str, *, client_address: str = "", is_held_off: bool = Fal
         raise _refusal()
     networks = caller.project.secret_key_networks
     if caller.kind == KeyKind.SECRET and networks and not contain(networks, client_address):
-        _note_stranger(caller, client_address or _("an unknown address"))
+        _log_foreign_network(caller, client_address or _("an unknown address"))
         raise _refusal()
     return caller
 
@@ -152,7 +224,7 @@ def _list_live_keys() -> frozenset[bytes] | None:
     return listed if len(listed) <= MAX_LISTED_KEYS else None
 
 
-def _note_stranger(caller: Caller, client_address: str) -> None:
+def _log_foreign_network(caller: Caller, client_address: str) -> None:
     log.warning(
         "Secret key %s of project %s was refused: %s is outside of the project's networks.",
         caller.key_id,
@@ -160,7 +232,7 @@ def _note_stranger(caller: Caller, client_address: str) -> None:
         client_address,
     )
     figures = {"key": caller.key_id, "networks": " ".join(map(str, caller.project.secret_key_networks))}
-    decisions.note(project_id=caller.project.id, rule="secret_key_network", subject=client_address, figures=figures)
+    decisions.record(project_id=caller.project.id, rule="secret_key_network", subject=client_address, figures=figures)
 
 
 def _refusal() -> ApiError:

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 
 from verification.core.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
 from verification.core.errors import UserError
+from verification.core.formats import grouped
 from verification.core.networks import clean_network, read_address
-from verification.core.numbers import grouped
 from verification.models import ListEntry, ListKind, ListSubject, Project, bounds
 from verification.models.fields import clean_country, clean_prefix
 

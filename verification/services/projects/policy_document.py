@@ -13,7 +13,7 @@ import orjson
 from django.utils.translation import gettext_lazy as _
 
 from verification import sql
-from verification.core.codes import WRONG_CODES_DIVISORS
+from verification.core.session_rules import WRONG_CODES_DIVISORS
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

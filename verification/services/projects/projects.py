@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from verification.core.errors import UserError
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import KeyKind, Membership, Project
 from verification.services.projects.keys import issue_key
 from verification.services.projects.settings import require_sound, set_settings

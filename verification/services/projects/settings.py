@@ -14,18 +14,18 @@ from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from providers.challenges.vendors import VENDORS, is_dummy_secret
+from providers.challenges import VENDORS, is_dummy_secret
 from providers.errors import AddressBlocked
-from providers.http.ssrf import judge_url
+from providers.http.ssrf import check_url
 from providers.registry import BOOLEANS, UnknownAdapter, adapter_class
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
-from verification.core.whole_numbers import whole_number
+from verification.core.ids import whole_number
 from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
-from verification.services.texts.own import judge_name
+from verification.services.texts.own import check_name
 
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
@@ -80,14 +80,14 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     ``changed`` names the fields that were set just now. An older value may be over a ceiling that came later.
     """
     judges: dict[str, Callable[[], None]] = {
-        "challenge_mode": lambda: judge_challenge(project),
-        "name": lambda: judge_name(project),
+        "challenge_mode": lambda: check_challenge(project),
+        "name": lambda: check_name(project),
     }
     if "is_sandbox" in changed and project.pk:
-        judges["is_sandbox"] = lambda: judge_kind(project)
+        judges["is_sandbox"] = lambda: check_kind(project)
     for name in CALLED & set(changed):
         if url := getattr(project, name):
-            judges[name] = partial(judge_called_url, url)
+            judges[name] = partial(check_called_url, url)
     found = {}
     for name in CEILINGS.keys() & set(changed):
         judges[name] = partial(require_below_ceiling, name, getattr(project, name))
@@ -99,7 +99,7 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     return found
 
 
-def judge_kind(project: Project) -> None:
+def check_kind(project: Project) -> None:
     """Raises :class:`UserError` where a project may no longer become a test project, or a live one.
 
     Real users must not be cut off, nor known codes count as theirs. So it is decided before there is any traffic.
@@ -129,20 +129,20 @@ def _fits(provider_type: str, *, is_sandbox: bool) -> bool:
     return adapter.is_local if is_sandbox else not adapter.is_simulation
 
 
-def judge_called_url(url: str) -> None:
+def check_called_url(url: str) -> None:
     """Raises :class:`UserError` for an address that callbacks, events and alerts may not be posted to."""
     try:
-        judge_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
+        check_url(url, settings.OUTBOUND_ALLOWED_NETWORKS)
     except AddressBlocked as error:
         raise UserError(error.sentence) from None
 
 
 def seal_challenge_secret(project: Project, text: str) -> bytes | None:
     """The secret of the challenge provider as it is stored; None for an empty one."""
-    return encrypt(text, binding=aad.challenge_secret(project.public_id)) if text else None
+    return encrypt(text, binding=crypto.challenge_secret_binding(project.public_id)) if text else None
 
 
-def judge_challenge(project: Project) -> None:
+def check_challenge(project: Project) -> None:
     """Raises :class:`UserError` for challenges that could judge nobody, or in production would let everybody pass."""
     if project.challenge_mode == ChallengeMode.OFF or project.challenge_provider not in VENDORS:
         return
@@ -162,7 +162,7 @@ def judge_challenge(project: Project) -> None:
 def challenge_secret_of(project: Project) -> str:
     """The stored secret, empty where there is none. Raises :class:`verification.core.crypto.DecryptionFailed`."""
     sealed = project.challenge_secret
-    return decrypt(bytes(sealed), binding=aad.challenge_secret(project.public_id)) if sealed else ""
+    return decrypt(bytes(sealed), binding=crypto.challenge_secret_binding(project.public_id)) if sealed else ""
 
 
 def read_text(field: Any, text: str) -> Any:

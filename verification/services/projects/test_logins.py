@@ -11,11 +11,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.core import aad
+from verification.core import crypto
 from verification.core.addresses import AddressInvalid, parse_test_address
-from verification.core.codes import LENGTHS_IN_WORDS, code_pattern
 from verification.core.crypto import decrypt, encrypt
 from verification.core.errors import UserError
+from verification.core.session_rules import LENGTHS_IN_WORDS, code_pattern
 from verification.models import Project, TestLogin
 
 MAX_TEST_LOGINS = 50  # rows of a project: app reviewers and automated tests need a few, and every process reads them
@@ -42,7 +42,7 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
             raise UserError(
                 _("A project has at most {max_test_logins} test logins.").format(max_test_logins=MAX_TEST_LOGINS)
             )
-        sealed = encrypt(code, binding=aad.test_login(project.public_id, address.text))
+        sealed = encrypt(code, binding=crypto.test_login_binding(project.public_id, address.text))
         login, _unused = TestLogin.objects.update_or_create(
             project=project,
             to=address.text,
@@ -53,7 +53,7 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
 
 def code_of(login: TestLogin) -> str:
     """Raises :class:`verification.core.crypto.DecryptionFailed`."""
-    return decrypt(bytes(login.code_encrypted), binding=aad.test_login(login.project.public_id, login.to))
+    return decrypt(bytes(login.code_encrypted), binding=crypto.test_login_binding(login.project.public_id, login.to))
 
 
 def clean_test_code(code: str) -> str:

@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import decrypt, encrypt
 from verification.models import Project, WebhookSecret, bounds
 
@@ -24,7 +24,7 @@ def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None
     text = "whsec_" + base64.b64encode(secrets.token_bytes(WEBHOOK_SECRET_BYTES)).decode()
     WebhookSecret.objects.create(
         project=project,
-        secret=encrypt(text, binding=aad.webhook_secret(project.public_id)),
+        secret=encrypt(text, binding=crypto.webhook_secret_binding(project.public_id)),
         expires_at=expires_at,
     )
     return text
@@ -32,7 +32,7 @@ def issue_webhook_secret(*, project: Project, expires_at: datetime | None = None
 
 def live_webhook_secrets(project: Project) -> list[tuple[str, datetime | None]]:
     """The secrets that sign now, the newest first, each with the time at which it stops."""
-    binding = aad.webhook_secret(project.public_id)
+    binding = crypto.webhook_secret_binding(project.public_id)
     return [(decrypt(bytes(row.secret), binding=binding), row.expires_at) for row in project.webhook_secrets.live()]
 
 

@@ -1,4 +1,4 @@
-"""Bot protection: the callers who are asked for a challenge, and the judgement of their answers.
+"""Bot protection: the callers who are asked for a challenge, and the result of their answers.
 
 An answer is judged here, before anything is written or sent. ``open_session`` and ``send_code`` use it up in the
 transaction that it pays for. So it works once under any parallelism, and a fault of ours before that leaves it good.
@@ -7,24 +7,24 @@ transaction that it pays for. So it works once under any parallelism, and a faul
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any, NoReturn
 
 from django.conf import settings
 
-from providers.challenges import altcha
-from providers.challenges.base import Judgement, Site, Verdict
-from providers.challenges.vendors import VENDORS, is_dummy_secret
-from verification.core import aad
+from providers.challenges import VENDORS, altcha, is_dummy_secret
+from providers.challenges.base import ChallengeOutcome, ChallengeResult, Site
+from verification import sql
+from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, Wait, bulkhead
-from verification.core.caching import CircuitBreaker, Cooldown, TTLCache
+from verification.core.caching import Breaker, Cooldown, TTLCache
 from verification.core.crypto import DecryptionFailed, decrypt, puzzle_keys, stored_digest
 from verification.core.errors import ApiError
-from verification.models import ChallengeProvider
+from verification.models import ChallengeProvider, GuardRule
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
 from verification.services.protection import limits
-from verification.services.protection.guard import judge
 from verification.services.protection.recipient import RecipientPolicy
-from verification.services.providers.http_door import http_door
+from verification.services.providers.http_client import http_client
 
 log = logging.getLogger(__name__)
 
@@ -33,14 +33,12 @@ AWAY_SECONDS = 5.0  # the time without asking a vendor that is down; each attemp
 
 ANSWER = "challenge answer"  # the kind that is mixed into the digest of an answer, so that no other digest equals it
 
-TOLD_SECONDS = 1.0  # the least time between two lines on failures in one project: anybody may fail at any rate
+LOGGED_SECONDS = 1.0  # the least time between two lines on failures in one project: anybody may fail at any rate
 MAX_REMEMBERED = 10_000  # projects that a process remembers; of unknown ids next to nothing is kept
 
-_told: Cooldown[int] = Cooldown(MAX_REMEMBERED)
-_asked_for: TTLCache[str, ProjectConfig | None] = TTLCache(MAX_REMEMBERED)  # projects by the id that pages know
-_away: CircuitBreaker[tuple[int, str]] = CircuitBreaker(
-    seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW
-)  # by project and vendor
+_logged: Cooldown[int] = Cooldown(MAX_REMEMBERED)
+_puzzle_projects: TTLCache[str, ProjectConfig | None] = TTLCache(MAX_REMEMBERED)  # projects by the id that pages know
+_away: Breaker[tuple[int, str]] = Breaker(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
 
 
 def is_asked(recipient: RecipientPolicy) -> bool:
@@ -50,7 +48,7 @@ def is_asked(recipient: RecipientPolicy) -> bool:
         return False
     if challenge.is_always or recipient.sandbox.needs_challenge:
         return True
-    return is_suspected(recipient.project, client_address) or judge.suspects_recipient(recipient)
+    return is_suspected(recipient.project, client_address) or suspects_recipient(recipient)
 
 
 def is_caller_asked(project: ProjectConfig, client_address: str) -> bool:
@@ -65,7 +63,30 @@ def is_suspected(project: ProjectConfig, client_address: str) -> bool:
     The reasons: more sessions came from the client address than the project allows in ten minutes; codes are being
     guessed, in the project or by that address.
     """
-    return limits.is_over_creates(project, client_address) or judge.suspects_caller(project, client_address)
+    return limits.is_over_creates(project, client_address) or _suspects_caller(project, client_address)
+
+
+def _suspects_caller(project: ProjectConfig, client_address: str) -> bool:
+    """Return whether a finding makes this caller suspicious. It asks no database."""
+    network, now = limits.counted_network(project, client_address), time.monotonic()
+    about_the_caller = (
+        (GuardRule.WRONG_CODES, ""),
+        (GuardRule.STRANGERS, ""),
+        (GuardRule.NETWORK, network),
+        (GuardRule.NETWORK_REFUSED, network),
+    )
+    if any(project.findings.get(finding, 0.0) > now for finding in about_the_caller):
+        return True
+    return any(rule == GuardRule.SAME_GUESS and end > now for (rule, _), end in project.findings.items())
+
+
+def suspects_recipient(recipient: RecipientPolicy) -> bool:
+    """Return whether there is a finding about the number's prefix or country, or one may come soon.
+
+    Only a phone number costs a question to the database.
+    """
+    terms = recipient.guard_terms()
+    return terms is not None and bool(sql.call("guard_is_wary", project=recipient.project.id, guard=terms).is_wary)
 
 
 def ask(recipient: RecipientPolicy) -> None:
@@ -98,28 +119,28 @@ def verify(recipient: RecipientPolicy, token: str | None, *, is_asked: bool) -> 
         return stored_digest(solved.puzzle, kind=ANSWER)
     limits.require_few_failed_challenges(project, client_address)
     try:
-        judgement = _ask_vendor(project, challenge, token)
+        result = _ask_vendor(project, challenge, token)
     except BulkheadFull:
         # Whoever sends many answers at once brings this about. It tells nothing of the vendor, and so opens nothing.
         log.warning("project %s: too many requests are waiting for an answer already.", project.id)
         if is_asked:
             raise ApiError("challenge_unavailable") from None
         return None
-    match judgement.verdict:
-        case Verdict.PASSED:
+    match result.outcome:
+        case ChallengeOutcome.PASSED:
             return stored_digest(token, kind=ANSWER)
-        case Verdict.FAILED:
+        case ChallengeOutcome.FAILED:
             limits.count_failed_challenge(project, client_address)
-            _fail(project, judgement.reason)
+            _fail(project, result.reason)
     is_let_in = challenge.fails_open or not is_asked
-    level = logging.ERROR if judgement.verdict is Verdict.MISCONFIGURED else logging.WARNING
+    level = logging.ERROR if result.outcome is ChallengeOutcome.MISCONFIGURED else logging.WARNING
     log.log(
         level,
         "project %s: %s is %s: %s; the caller is %s.",
         project.id,
         challenge.provider,
-        judgement.verdict.value,
-        judgement.reason,
+        result.outcome.value,
+        result.reason,
         "let in unchallenged" if is_let_in else "refused",
     )
     if not is_let_in:
@@ -133,42 +154,44 @@ def hand_out_puzzle(public_id: str, client_address: str) -> tuple[dict[str, Any]
     Raises ``rate_limited``, and ``not_found`` where no enabled project with this challenge has the id.
     """
     limits.count_puzzle(client_address)
-    project = _asked_for.get(public_id, lambda: load_public_project(public_id))
+    project = _puzzle_projects.get(public_id, lambda: load_public_project(public_id))
     if project is None or not project.hands_out_puzzles:
         raise ApiError("not_found", "No project with this id hands out puzzles.")
     puzzle = altcha.make_puzzle(project=project.public_id, cost=settings.ALTCHA_COST, key=puzzle_keys()[0])
     return puzzle, project.origins
 
 
-def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) -> Judgement:
+def _ask_vendor(project: ProjectConfig, challenge: ChallengeConfig, token: str) -> ChallengeResult:
     if challenge.sealed_secret is None:
-        return Judgement(Verdict.MISCONFIGURED, "there is no secret")
+        return ChallengeResult(ChallengeOutcome.MISCONFIGURED, "there is no secret")
     try:
-        secret = decrypt(challenge.sealed_secret, binding=aad.challenge_secret(project.public_id))
+        secret = decrypt(challenge.sealed_secret, binding=crypto.challenge_secret_binding(project.public_id))
     except DecryptionFailed:
-        return Judgement(Verdict.MISCONFIGURED, "its secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+        return ChallengeResult(
+            ChallengeOutcome.MISCONFIGURED, "its secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?"
+        )
     if not settings.IS_EMBEDDED and is_dummy_secret(challenge.provider, secret):
-        return Judgement(Verdict.MISCONFIGURED, "its secret is one for tests, which lets everybody pass")
+        return ChallengeResult(ChallengeOutcome.MISCONFIGURED, "its secret is one for tests, which lets everybody pass")
     site = Site(challenge.api_key, secret, challenge.hosts, challenge.min_score)
     return _ask_unless_away((project.id, challenge.provider), site, token)
 
 
-def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> Judgement:
+def _ask_unless_away(vendor: tuple[int, str], site: Site, token: str) -> ChallengeResult:
     """Ask the vendor, or answer for it while it is down: then one caller asks every few seconds, the others do not.
 
     Raises :class:`BulkheadFull` where too many of our requests wait for vendors already.
     """
-    if not _away.take_turn(vendor):
-        return Judgement(Verdict.UNAVAILABLE, "it did not answer a moment ago")
+    if not _away.allow(vendor):
+        return ChallengeResult(ChallengeOutcome.UNAVAILABLE, "it did not answer a moment ago")
     project_id, provider = vendor
     url = settings.CHALLENGE_VERIFY_URLS.get(provider, "")
     with bulkhead(project_id, Wait.CHALLENGE_VENDOR):
-        judgement = VENDORS[provider].verify(site, token, http=http_door(), url=url)
-    if judgement.verdict is Verdict.UNAVAILABLE:
-        _away.failed(vendor)
+        result = VENDORS[provider].verify(site, token, http=http_client(), url=url)
+    if result.outcome is ChallengeOutcome.UNAVAILABLE:
+        _away.record_failure(vendor)
     else:
-        _away.answered(vendor)
-    return judgement
+        _away.record_success(vendor)
+    return result
 
 
 def _require(challenge: ChallengeConfig) -> NoReturn:
@@ -176,7 +199,7 @@ def _require(challenge: ChallengeConfig) -> NoReturn:
 
 
 def _fail(project: ProjectConfig, reason: str) -> NoReturn:
-    if not _told.left(project.id):
-        _told.begin(project.id, TOLD_SECONDS)
+    if not _logged.left(project.id):
+        _logged.begin(project.id, LOGGED_SECONDS)
         log.info("project %s: a challenge was not passed: %s", project.id, reason)
     raise ApiError("challenge_failed")

@@ -5,12 +5,16 @@ Callers hear one answer whichever rule it was; the owner's log says which.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 
-from verification.core.addresses import Address, NumberType, is_reachable, kind_of, mask
+from django.db import DatabaseError, InterfaceError
+
+from verification import sql
+from verification.core.addresses import is_reachable, mask
 from verification.core.error_codes import CATALOGUE
-from verification.core.errors import ApiError, Decision, refusal
-from verification.models import ListSubject
+from verification.core.errors import ApiError, DecisionRecord, refusal
+from verification.models import EventType, ListSubject
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection.limits import network_of
@@ -61,7 +65,7 @@ def require_sending(recipient: RecipientPolicy, channel: str) -> None:
             "service_unavailable",
             STOPPED,
             retry_after=STOPPED_RETRY_SECONDS,
-            decision=Decision(project.id, "kill_switch", "all sending"),
+            decision=DecisionRecord(project.id, "kill_switch", "all sending"),
         )
     if recipient.sandbox.refusal is not None:
         outcome, retry_after = recipient.sandbox.refusal
@@ -76,26 +80,21 @@ def refusal_of(
     if rule == "daily_budget":
         spent = project.spent_costs.get(channel or "")
         figures = {"budget": project.budgets.get(channel or "")} if spent is None else {"budget_in_money": spent}
-        decision = Decision(project.id, rule, channel or "", figures)
+        decision = DecisionRecord(project.id, rule, channel or "", figures)
     elif rule in RULES:
-        decision = Decision(project.id, rule, mask(to), {"retry_after": retry_after} if retry_after else {})
+        decision = DecisionRecord(project.id, rule, mask(to), {"retry_after": retry_after} if retry_after else {})
     return refusal(outcome, retry_after, decision=decision)
 
 
-def why_not_to_send(project: ProjectConfig, channel: str, to: str, country: str) -> str:
-    """Return why a queued message must not be sent any more, as its ``error``; empty if it may be sent.
-
-    ``country`` is that of the number ``to``, as :func:`verification.core.addresses.country_of` tells it.
-    """
+def why_not_to_send(recipient: RecipientPolicy, channel: str) -> str:
+    """Return why a queued message must not be sent any more, as its ``error``; empty if it may be sent."""
+    project, address = recipient.project, recipient.address
     if project.is_stopped:
         return STOPPED
     if channel not in project.active_channels:
         return "The channel is switched off."
-    if project.lists.is_empty and not project.countries:
-        return ""
-    address = Address(to, kind_of(to), country, NumberType.NONE)
     is_served = not address.is_phone or not project.countries or address.country in project.countries
-    if is_served and not project.lists.blocked_by(address, ""):
+    if is_served and not recipient.blocked_by:
         return ""
     return CATALOGUE["recipient_not_allowed"].detail
 
@@ -119,4 +118,48 @@ def _named(subject: str, recipient: RecipientPolicy) -> str:
 
 
 def _not_allowed(project: ProjectConfig, rule: str, subject: str, figures: Mapping[str, object]) -> ApiError:
-    return ApiError("recipient_not_allowed", decision=Decision(project.id, rule, subject, figures))
+    return ApiError("recipient_not_allowed", decision=DecisionRecord(project.id, rule, subject, figures))
+
+
+log = logging.getLogger(__name__)
+
+# Events of refusals that one project gets in a minute: more tell nothing that the decision log does not count, and
+# whoever repeats refused requests must not have us call the customer's server as often.
+EVENTS_PER_MINUTE = 60
+
+
+class RecordedRefusals:
+    """A context in which each refusal that is raised is recorded, as :func:`record_refused` does."""
+
+    __slots__ = ("project", "session_id", "to")
+
+    def __init__(self, project: ProjectConfig, *, to: str, session_id: str | None = None) -> None:
+        self.project, self.to, self.session_id = project, to, session_id
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, ApiError):
+            record_refused(self.project, error, to=self.to, session_id=self.session_id)
+
+
+def record_refused(project: ProjectConfig, refusal: ApiError, *, to: str, session_id: str | None = None) -> None:
+    """Note that a code for ``to`` did not go out, if a rule of the decision log refused it and the project wants that.
+
+    Call this after the refusing transaction. It never raises: the refusal stands, whatever becomes of its event.
+    """
+    if refusal.decision is None or EventType.SESSION_REFUSED not in project.events:
+        return
+    try:
+        sql.call(
+            "note_refused_session",
+            events=sql.json(project.event_terms),
+            project=project.id,
+            session=session_id,
+            reason=refusal.decision.rule,
+            subject="" if session_id else mask(to),
+            per_minute=EVENTS_PER_MINUTE,
+        )
+    except (DatabaseError, InterfaceError) as error:
+        log.warning("A refusal of project %s was not told as an event: %s", project.id, type(error).__name__)

@@ -12,7 +12,7 @@ from collections import Counter
 from django.conf import settings
 
 from verification.core.caching import Memory, TTLCache
-from verification.core.errors import ApiError, Decision
+from verification.core.errors import ApiError, DecisionRecord
 from verification.services.protection.limits import WHOLE_PROJECT, network_of
 
 UNKNOWN_PER_SECOND = 10  # calls of unknown addresses from one client network; each is one look-up in the database
@@ -58,7 +58,7 @@ def require_room(path: Path, client_address: str, *, size: int) -> None:
         raise ApiError("rate_limited", DETAIL, retry_after=RETRY_SECONDS)
 
 
-def note_known(path: Path, project_id: int | None, *, size: int) -> None:
+def remember_known(path: Path, project_id: int | None, *, size: int) -> None:
     """Remember the project of a right address. Raise ``rate_limited`` as for one that was remembered."""
     project = project_id or NO_PROJECT
     is_new = _projects.last(path) is None
@@ -67,7 +67,7 @@ def note_known(path: Path, project_id: int | None, *, size: int) -> None:
         _count(project, size)
 
 
-def note_unknown(path: Path, client_address: str) -> None:
+def count_unknown(path: Path, client_address: str) -> None:
     """Count a call of an address that is nobody's, or no longer."""
     _projects.drop(path)
     _second.add(network_of(client_address))
@@ -77,6 +77,6 @@ def _count(project: int, size: int) -> None:
     if project == NO_PROJECT:
         return
     if _second.of(project) >= settings.HOOKS_PER_SECOND:
-        decision = Decision(project, "hooks_per_second", WHOLE_PROJECT)
+        decision = DecisionRecord(project, "hooks_per_second", WHOLE_PROJECT)
         raise ApiError("rate_limited", DETAIL, retry_after=RETRY_SECONDS, decision=decision)
     _second.add(project, 1 + size // CALL_BYTES)

@@ -8,20 +8,20 @@ from django.utils import timezone
 
 from verification.core.caching import Cooldown
 from verification.services.notifications import alerts
-from verification.services.projects.callers import Caller
+from verification.services.projects.keys import Caller
 
 ORIGIN_SHOWN_CHARACTERS = 100
 
 DAY_SECONDS = 24 * 60 * 60  # an alert of a day is remembered for that long; the next day's has another key
 MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises any others again, which changes nothing
 # By key and day: the alerts that this process raised. It only spares the database, as the alert's row is unique.
-_told: Cooldown[tuple[int, date]] = Cooldown(MAX_REMEMBERED)
+_alerted: Cooldown[tuple[int, date]] = Cooldown(MAX_REMEMBERED)
 
 
-def note_browser(caller: Caller, origin: str) -> None:
+def alert_on_browser(caller: Caller, origin: str) -> None:
     """Tell the owner, once a day, that a secret key came with an origin: browsers send one, so it is in a page."""
     today = timezone.now().date()
-    if _told.left((caller.key_id, today)):
+    if _alerted.left((caller.key_id, today)):
         return
     alerts.raise_alert(
         project_id=caller.project.id,
@@ -32,4 +32,4 @@ def note_browser(caller: Caller, origin: str) -> None:
         "as browsers send it. Whoever opens that page can read the key. Take it out of the page, where an API key is "
         "enough, and rotate it. If it is your server that passes the header on, let it leave that out.",
     )
-    _told.begin((caller.key_id, today), DAY_SECONDS)
+    _alerted.begin((caller.key_id, today), DAY_SECONDS)

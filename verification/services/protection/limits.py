@@ -12,7 +12,7 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from django.conf import settings
 from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
@@ -20,9 +20,9 @@ from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis.exceptions import RedisError
 
-from verification.core import metrics, valkey
-from verification.core.caching import Cached, CircuitBreaker, Cooldown
-from verification.core.errors import ApiError, Decision
+from verification.core import ids, metrics, valkey
+from verification.core.caching import Breaker, Cached, Cooldown
+from verification.core.errors import ApiError, DecisionRecord
 from verification.core.networks import is_neighbour, read_address
 from verification.services.projects.snapshot import ProjectConfig
 
@@ -53,7 +53,7 @@ def count_request(project: ProjectConfig) -> None:
     """Count one session create or manual send of the project. Raises ``rate_limited``."""
     if project.requests_per_second:
         item = RateLimitItemPerSecond(project.requests_per_second)
-        decision = Decision(project.id, "requests_per_second", WHOLE_PROJECT)
+        decision = DecisionRecord(project.id, "requests_per_second", WHOLE_PROJECT)
         _hit(item, f"project:{project.id}", REQUESTS_USED_UP, decision)
 
 
@@ -69,7 +69,7 @@ def count_create(project: ProjectConfig, client_address: str) -> ApiError | None
                 _create_key(project, client_address),
                 "Too many sessions were created from this client address. If it is your own server's, list it among "
                 "the project's server addresses.",
-                Decision(project.id, "client_address", network_of(client_address)),
+                DecisionRecord(project.id, "client_address", network_of(client_address)),
             )
         except ApiError as refusal:
             return refusal
@@ -202,11 +202,11 @@ def _own_counter() -> FixedWindowRateLimiter:
     return FixedWindowRateLimiter(MemoryStorage())
 
 
-_away: CircuitBreaker[str] = CircuitBreaker(seconds=AWAY_SECONDS)
+_away: Breaker[str] = Breaker(seconds=AWAY_SECONDS)
 _full: Cooldown[tuple[RateLimitItem, str]] = Cooldown(MAX_REMEMBERED)  # by limit and caller: until its window ends
 
 
-def _hit(item: RateLimitItem, who: str, detail: str, decision: Decision | None = None) -> None:
+def _hit(item: RateLimitItem, who: str, detail: str, decision: DecisionRecord | None = None) -> None:
     """Count one, or raise ``rate_limited``.
 
     A caller whose window is used up is refused from memory, so that a flood costs the cache nothing.
@@ -228,14 +228,14 @@ def _is_used_up(item: RateLimitItem, who: str) -> bool:
 
 def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:
     """Ask the shared counter or, while the cache is away, this process's own."""
-    if _away.take_turn("cache"):
+    if _away.allow("cache"):
         try:
             answer = question(_shared_counter())
         except RedisError:
-            _away.failed("cache")
+            _away.record_failure("cache")
             log.warning("The cache is away; limits per second and address are counted in each process alone.")
         else:
-            _away.answered("cache")
+            _away.record_success("cache")
             return answer
     return question(_own_counter())
 
@@ -249,3 +249,20 @@ def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int
 
 def _seconds_until(moment: float) -> int:
     return max(1, math.ceil(moment - time.time()))
+
+
+class Origin(NamedTuple):
+    """The columns of an origin, named as the parameters of the SQL functions are."""
+
+    request: str | None
+    caller_request: str
+    subnet: str
+
+
+NO_REQUEST = Origin(None, "", "")  # a send that no request asked for
+
+
+def origin_of(project: ProjectConfig, request_id: str, client_address: str | None) -> Origin:
+    """Return the origin. A ``client_address`` of None is the customer's own server, whose network tells nothing."""
+    subnet = "" if client_address is None else subnet_of(project, client_address)
+    return Origin(*ids.request_id_columns(request_id), subnet)

@@ -10,8 +10,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from verification.core import addresses
-from verification.core.codes import WRONG_CODES_DIVISORS
-from verification.core.lifetimes import CHANNEL_BLOCK_SECONDS
+from verification.core.session_rules import CHANNEL_BLOCK_SECONDS, WRONG_CODES_DIVISORS
 from verification.models import ChannelType, Message, Recipient, WrongCode
 from verification.services.projects import policy_document
 from verification.services.projects.snapshot import load_project
@@ -25,7 +24,7 @@ BLOCK = timedelta(seconds=CHANNEL_BLOCK_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class LimitUse:
     """The use of one limit: ``used`` of ``limit`` within a window.
 
     ``free_at`` is the time at which the next is allowed, or None while it is allowed now.
@@ -38,7 +37,7 @@ class Standing:
     free_at: datetime | None
 
 
-def standings(recipient: Recipient) -> list[Standing]:
+def limits_used(recipient: Recipient) -> list[LimitUse]:
     """Return the use of each limit that is on; nothing for a project that is disabled."""
     project = load_project(recipient.project_id)
     if project is None:
@@ -86,7 +85,7 @@ def _latest_wrong_codes(recipient: Recipient, number: int) -> list[datetime]:
 
 def _standings(
     what: str, moments: Sequence[datetime], limits: Mapping[str, int], windows: Sequence[policy_document.Window]
-) -> list[Standing]:
+) -> list[LimitUse]:
     now = timezone.now()
     found = []
     for window in windows:
@@ -95,5 +94,5 @@ def _standings(
             continue
         used = sum(moment > now - span for moment in moments[:limit])
         free_at = moments[limit - 1] + span if used >= limit else None
-        found.append(Standing(what, used, limit, str(window.name), free_at))
+        found.append(LimitUse(what, used, limit, str(window.name), free_at))
     return found

@@ -2,15 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from verification.core import pseudonyms
+from providers.sandbox import Simulated, outcome_of
+from verification import sql
+from verification.core import crypto
 from verification.core.addresses import Address
-from verification.core.codes import WRONG_CODES_THAT_LOCK
-from verification.core.lifetimes import SESSION_SECONDS
+from verification.core.session_rules import SESSION_SECONDS, WRONG_CODES_THAT_LOCK
+from verification.models import GuardMode, GuardRule, Session, Subscription
 from verification.services.projects import policy_document
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, TestLoginConfig
-from verification.services.protection.simulation import SandboxPolicy, sandbox_policy
+
+SUBSCRIBER_DIGITS = 4  # the last digits of a number, which a prefix leaves out: 10,000 numbers share one
+SIMULATED_RETRY_SECONDS = 600  # the wait that the simulated limit tells, as that of sends in 10 minutes would
+SHORTEST_SECONDS = 1  # the life of a session that is over before anybody can type its code
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxPolicy:
+    """What is forced on one recipient. The defaults are those of one of the sandbox on whom nothing is forced."""
+
+    is_simulated: bool = True
+    refusal: tuple[str, int | None] | None = None  # of each send, as (outcome of an SQL function, seconds to wait)
+    needs_challenge: bool = False
+    attempts_max: int | None = None  # None: the usual number
+    session_seconds: int | None = None  # None: the usual life
+    has_known_code: bool = True
+    forgets_bot: bool = False
+
+
+NOT_SIMULATED = SandboxPolicy(is_simulated=False, has_known_code=False)
+_USUAL = SandboxPolicy()
+_POLICIES = {
+    Simulated.SUPPRESSED: SandboxPolicy(refusal=("suppressed", None)),
+    Simulated.OVER_LIMIT: SandboxPolicy(refusal=("too_many_sends", SIMULATED_RETRY_SECONDS)),
+    Simulated.GUARDED: SandboxPolicy(refusal=("guarded", None)),
+    Simulated.WRONG_CODE: SandboxPolicy(has_known_code=False),
+    Simulated.LOCKED: SandboxPolicy(attempts_max=0),
+    Simulated.EXPIRED: SandboxPolicy(session_seconds=SHORTEST_SECONDS),
+    Simulated.CHALLENGE: SandboxPolicy(needs_challenge=True),
+    Simulated.BOT_STARTS: SandboxPolicy(forgets_bot=True),
+}
+
+
+def sandbox_policy(project: ProjectConfig, to: str) -> SandboxPolicy:
+    """Return what is forced on this recipient: nothing in a live project, and on those who are not in the table."""
+    if not project.is_sandbox:
+        return NOT_SIMULATED
+    outcome = outcome_of(to)
+    return NOT_SIMULATED if outcome is None else _POLICIES.get(outcome, _USUAL)
+
+
+def forget_bot(project: ProjectConfig, to: str) -> None:
+    """Let the user who starts the bot later be one who has not started it, unless a session is under way."""
+    recipient = {"recipient__project_id": project.id, "recipient__address": to}
+    if not Session.objects.filter(**recipient, is_open=True).exists():
+        Subscription.objects.filter(**recipient).delete()
 
 
 class RecipientPolicy(NamedTuple):
@@ -69,8 +117,32 @@ class RecipientPolicy(NamedTuple):
         project, address = self.project, self.address
         terms = project.terms_for(address.kind, is_unlimited=self.is_unlimited, is_simulated=self.sandbox.is_simulated)
         if project.platform_sms_a_day and address.is_phone:
-            return policy_document.with_erased(terms, pseudonyms.erased(address.text))
+            return policy_document.with_erased(terms, crypto.erased_address(address.text))
         return terms
+
+    def guard_terms(self, *, is_manual: bool = False) -> Any:
+        """Return what the SQL functions need to judge a send to this recipient, or None where the guard has no say.
+
+        Manual sends are counted apart and only observed, unless the project enforces them too.
+        """
+        guard, address = self.project.guard, self.address
+        if guard.mode == GuardMode.OFF or not address.is_phone or self.is_unlimited:
+            return None
+        is_apart = is_manual and not guard.enforces_manual
+        return sql.json(
+            {
+                "enforce": guard.mode == GuardMode.ENFORCE and not is_apart,
+                "rule": GuardRule.MANUAL_PREFIX if is_apart else GuardRule.PREFIX,
+                "counts_all": guard.enforces_manual,
+                "prefix": address.text[:-SUBSCRIBER_DIGITS],
+                "country": address.country,
+                "numbers": guard.prefix_numbers,
+                "window": guard.prefix_seconds,
+                "block": guard.block_seconds,
+                "block_max": guard.block_max_seconds,
+                "quiet": guard.quiet_seconds,
+            }
+        )
 
 
 def policy_for(

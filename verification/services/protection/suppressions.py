@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from providers.base import Consent
 from verification import sql
-from verification.core import pseudonyms
+from verification.core import crypto
 from verification.core.addresses import AddressInvalid, parse_address
 from verification.models import Message, Provider, Suppression
 
@@ -38,7 +38,7 @@ def lift(suppression: Suppression) -> bool:
     return bool(Suppression.objects.filter(pk=suppression.pk, lifted_at=None).update(lifted_at=Now()))
 
 
-def heed(provider: Provider, consent: Consent) -> None:
+def apply_consent(provider: Provider, consent: Consent) -> None:
     """End or resume messages to a user who wrote a keyword to the provider's sender, over the provider's channel.
 
     A provider of a project speaks for that project, and the number is suppressed though it was never sent to. The
@@ -66,13 +66,13 @@ def _senders(provider: Provider, phone: str) -> list[int]:
 
 @transaction.atomic
 def _suppress_number(project_id: int, phone: str, channel: str) -> None:
-    forgotten = pseudonyms.forgotten(project_id, phone)
+    forgotten = crypto.forgotten_address(project_id, phone)
     recipient = sql.call("lock_recipient", project=project_id, address=phone, forgotten=forgotten)
     suppress(project_id=project_id, recipient_id=recipient.id, channel=channel, reason=OPTED_OUT)
 
 
 def _lift_all(project_id: int, phone: str, channel: str) -> None:
     """Lift every suppression of the number, whatever its reason: its user holds the phone and wants messages."""
-    names = (phone, pseudonyms.forgotten(project_id, phone))
+    names = (phone, crypto.forgotten_address(project_id, phone))
     live = Suppression.objects.filter(recipient__project_id=project_id, channel=channel, lifted_at=None)
     live.filter(recipient__address__in=names).update(lifted_at=Now())

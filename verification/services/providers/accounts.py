@@ -17,7 +17,7 @@ from providers import registry
 from providers.base import Adapter, Health, SettingKind
 from providers.errors import ProviderError, SettingsInvalid
 from verification import sql
-from verification.core import aad
+from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, bulkhead
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
@@ -26,7 +26,7 @@ from verification.models import Channel, ChannelType, Project, Provider
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.providers import quotas
-from verification.services.providers.http_door import http_door
+from verification.services.providers.http_client import http_client
 from verification.services.providers.store import ProviderStore
 
 log = logging.getLogger(__name__)
@@ -144,10 +144,10 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     if secret != stored or plain != before:
         provider.checked_at = None  # the last check was of other settings
     if secret != stored or not provider.secrets:  # each encryption is another text, and the audit log notes a change
-        binding = aad.provider_secrets(provider.uuid)
+        binding = crypto.provider_secrets_binding(provider.uuid)
         provider.secrets = encrypt(json.dumps(secret), binding=binding) if secret else None
     if not _has_hook_secret(provider):
-        provider.hook_secret = encrypt(generate_hook_secret(), binding=aad.provider_hook(provider.uuid))
+        provider.hook_secret = encrypt(generate_hook_secret(), binding=crypto.provider_hook_binding(provider.uuid))
 
 
 def _secrets_before(provider: Provider, values: Mapping[str, object]) -> dict[str, Any]:
@@ -177,7 +177,9 @@ def _servers(provider_type: str, values: Mapping[str, Any]) -> list[str]:
 def stored_secrets(provider: Provider) -> dict[str, Any]:
     if not provider.secrets:
         return {}
-    stored: dict[str, Any] = json.loads(decrypt(bytes(provider.secrets), binding=aad.provider_secrets(provider.uuid)))
+    stored: dict[str, Any] = json.loads(
+        decrypt(bytes(provider.secrets), binding=crypto.provider_secrets_binding(provider.uuid))
+    )
     return stored
 
 
@@ -198,7 +200,7 @@ def _has_hook_secret(provider: Provider) -> bool:
 
 def hook_secret_of(provider: Provider) -> str:
     """Raises :class:`verification.core.crypto.DecryptionFailed`."""
-    return decrypt(bytes(provider.hook_secret), binding=aad.provider_hook(provider.uuid))
+    return decrypt(bytes(provider.hook_secret), binding=crypto.provider_hook_binding(provider.uuid))
 
 
 def check_provider(provider: Provider) -> Health:
@@ -232,5 +234,24 @@ def reset_breaker(provider: Provider) -> bool:
 
 def adapter_of(row: Provider) -> Adapter:
     return registry.build(
-        row.type, {**row.settings, **stored_secrets(row)}, http=http_door(), store=ProviderStore(row.pk)
+        row.type, {**row.settings, **stored_secrets(row)}, http=http_client(), store=ProviderStore(row.pk)
     )
+
+
+SANDBOX_NAME = "Sandbox"
+SANDBOX_PRIORITY = 900  # after whatever shows messages to a developer
+SANDBOX_BOT_CHANNEL = ChannelType.MESSENGER_A  # the channel on which users start a bot first
+
+
+def add_sandbox(project: Project) -> None:
+    """Connect the sandbox on every channel. Raises :class:`verification.core.errors.UserError` for a live project."""
+    for channel in ChannelType.values:
+        provider_type = "sandbox_bot" if channel == SANDBOX_BOT_CHANNEL else "sandbox"
+        add_provider(
+            project=project,
+            channel=channel,
+            provider_type=provider_type,
+            name=SANDBOX_NAME,
+            values={},
+            priority=SANDBOX_PRIORITY,
+        )

@@ -17,7 +17,7 @@ from verification.core.crypto import DecryptionFailed
 from verification.models import Project, Provider, SenderRule
 from verification.services.providers import quotas
 from verification.services.providers.accounts import adapter_of, hook_url, is_known
-from verification.services.providers.latency import Pace, paces_of
+from verification.services.providers.latency import LatencyProfile, latencies_of
 from verification.services.providers.prices import PriceBook, book_of
 
 log = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ class LiveProvider:
     """An enabled provider with its adapter, ready to send, and what decides its turn.
 
     ``open_until`` is the end of its time aside, by our own clock, while its circuit breaker is open; past it, one
-    probe is let through. ``pace`` is how quickly it answered of late.
+    probe is let through. ``latency`` is how quickly it answered of late.
     """
 
     id: int
@@ -42,7 +42,7 @@ class LiveProvider:
     except_prefixes: tuple[str, ...]
     senders: dict[str, SenderRule]
     open_until: datetime | None
-    pace: Pace
+    latency: LatencyProfile
     prices: PriceBook
 
     def serves(self, address: str) -> bool:
@@ -84,16 +84,16 @@ def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
         .select_related("breaker", "project")
         .prefetch_related("sender_rules")
     )
-    paces = paces_of([row.pk for row in rows])
+    latencies = latencies_of([row.pk for row in rows])
     live = (
-        _live_provider(row, timezone.now() - row.asked_at, paces.get(row.pk, Pace()))
+        _live_provider(row, timezone.now() - row.asked_at, latencies.get(row.pk, LatencyProfile()))
         for row in rows
         if is_known(row.type) and not quotas.why_unfit(row.project, row.type)
     )
     return [provider for provider in live if provider is not None]
 
 
-def _live_provider(row: Provider, ahead: timedelta, pace: Pace) -> LiveProvider | None:
+def _live_provider(row: Provider, ahead: timedelta, latency: LatencyProfile) -> LiveProvider | None:
     """None for a row that cannot be read, which must not take the others of its channel with it.
 
     ``ahead`` is by how much our clock is ahead of the database's.
@@ -101,8 +101,8 @@ def _live_provider(row: Provider, ahead: timedelta, pace: Pace) -> LiveProvider 
     try:
         adapter, url = adapter_of(row), hook_url(row)
     except (DecryptionFailed, SettingsInvalid, TypeError, ValueError) as error:
-        told = {"provider": row.pk, "error": type(error).__name__}
-        log.error("a provider is left out: its settings cannot be read", extra=told)
+        fields = {"provider": row.pk, "error": type(error).__name__}
+        log.error("a provider is left out: its settings cannot be read", extra=fields)
         return None
     open_until = row.breaker.open_until if hasattr(row, "breaker") else None
     return LiveProvider(
@@ -117,6 +117,6 @@ def _live_provider(row: Provider, ahead: timedelta, pace: Pace) -> LiveProvider 
         except_prefixes=tuple(row.except_prefixes),
         senders={rule.prefix: rule for rule in row.sender_rules.all()},
         open_until=open_until and open_until + ahead,
-        pace=pace,
+        latency=latency,
         prices=book_of(row.pk, row.price_list),
     )

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from providers import registry
 from verification.models import Provider, Upkeep, VendorBalance
-from verification.models.balances import UNIT_MAX_LENGTH
+from verification.models.prices import UNIT_MAX_LENGTH
 from verification.services.providers.accounts import check_provider, is_known
 
 log = logging.getLogger(__name__)
@@ -53,8 +53,8 @@ def claim_run() -> list[tuple[str]]:
 def due() -> list[Provider]:
     """Return the enabled providers that can tell a balance and have told none on this day."""
     today = timezone.now().date()
-    told = VendorBalance.objects.filter(day=today).values("provider")
-    rows = Provider.objects.filter(is_enabled=True).exclude(pk__in=told).select_related("project").order_by("pk")
+    known = VendorBalance.objects.filter(day=today).values("provider")
+    rows = Provider.objects.filter(is_enabled=True).exclude(pk__in=known).select_related("project").order_by("pk")
     return [row for row in rows if (row.project is None or row.project.is_enabled) and tells_balance(row)]
 
 

@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 
 from providers import registry
 from providers.base import SettingKind
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import encrypt
 from verification.core.errors import UserError
+from verification.core.formats import grouped
 from verification.core.ids import generate_hook_secret
-from verification.core.numbers import grouped
 from verification.models import DeliveryAttempt, Message, Provider
-from verification.models.changes import change_row, fields_of, save_changes
+from verification.models.audit import change_row, fields_of, save_changes
 from verification.services.providers import quotas
 from verification.services.providers.accounts import hook_url, is_known, require_free_name, store_settings
 
@@ -48,7 +48,7 @@ def change_provider(row: Provider, values: Mapping[str, Any], settings: Mapping[
 
 def renew_hook(row: Provider) -> str:
     """Give a provider another webhook address, and return it. Calls to the former one are refused from now on."""
-    row.hook_secret = encrypt(generate_hook_secret(), binding=aad.provider_hook(row.uuid))
+    row.hook_secret = encrypt(generate_hook_secret(), binding=crypto.provider_hook_binding(row.uuid))
     row.save(update_fields=["hook_secret"])
     return hook_url(row)
 
@@ -58,7 +58,7 @@ def remove_provider(row: Provider, *, is_trial: bool = False) -> None:
 
     In a trial, which is undone, the row alone goes. Raises :class:`UserError` for one that carried too many messages.
     """
-    if why := why_kept(row):
+    if why := why_not_deletable(row):
         raise UserError(why)
     if is_trial:
         Provider.objects.filter(pk=row.pk)._raw_delete("default")  # undone before any foreign key is looked at
@@ -66,7 +66,7 @@ def remove_provider(row: Provider, *, is_trial: bool = False) -> None:
         row.delete()
 
 
-def why_kept(row: Provider) -> str:
+def why_not_deletable(row: Provider) -> str:
     """Return why one transaction cannot delete a provider, and what can; empty where it can."""
     if DeliveryAttempt.objects.filter(provider=row).order_by()[: MOST_ATTEMPTS + 1].count() <= MOST_ATTEMPTS:
         return ""

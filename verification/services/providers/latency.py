@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from providers.base import Adapter, Outcome
 from verification import sql
-from verification.sql.rows import ProviderPace
+from verification.sql.rows import ProviderLatency
 
-LEAST_SECONDS, MOST_SECONDS = 1.5, 5.0  # The least and the most time for a provider whose pace is known.
+LEAST_SECONDS, MOST_SECONDS = 1.5, 5.0  # The least and the most time for a provider whose latency is known.
 P99_TIMES = 4  # Times the 99th percentile of its answers, so that a usual answer is never cut off.
-KNOWN_ANSWERS = 20  # Answers that make a pace known: with fewer, one slow answer would be the pace.
-UNKNOWN_PART = 0.6  # The part of an adapter's longest time while its pace is unknown: 3 s; mail servers 4.8 s.
+KNOWN_ANSWERS = 20  # Answers that make a latency known: with fewer, one slow answer would be it.
+UNKNOWN_PART = 0.6  # The part of an adapter's longest time while its latency is unknown: 3 s; mail servers 4.8 s.
 CALL_SECONDS = 8.0  # No call may take longer, whatever its adapter says.
 LATE_SECONDS = 1.0  # An answer in vain after so long makes the provider late, as in provider_paces.sql.
 LATE_OUTCOMES = frozenset({Outcome.UNKNOWN, Outcome.TEMPORARY})
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class LatencyProfile:
     """The figures of a provider's last calls. ``is_late`` ones are asked after all others for a while."""
 
     answers: int = 0
@@ -36,10 +36,10 @@ class Pace:
         return min(max(P99_TIMES * self.p99_seconds, LEAST_SECONDS), MOST_SECONDS)
 
 
-def paces_of(provider_ids: Collection[int]) -> dict[int, Pace]:
-    """Return the paces by the provider's id; of those that were not called within the hour nothing is known."""
-    rows = sql.call_many(ProviderPace, "provider_paces", providers=list(provider_ids)) if provider_ids else []
-    return {row.provider_id: Pace(row.answers, (row.p99_ms or 0) / 1000, row.is_late) for row in rows}
+def latencies_of(provider_ids: Collection[int]) -> dict[int, LatencyProfile]:
+    """Return the profiles by the provider's id; of those that were not called within the hour nothing is known."""
+    rows = sql.call_many(ProviderLatency, "provider_paces", providers=list(provider_ids)) if provider_ids else []
+    return {row.provider_id: LatencyProfile(row.answers, (row.p99_ms or 0) / 1000, row.is_late) for row in rows}
 
 
 def is_late(outcome: Outcome, latency: float) -> bool:

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from verification.core.currencies import clean_currency
 from verification.core.errors import UserError
-from verification.core.numbers import grouped
+from verification.core.formats import clean_currency, grouped
 from verification.models import Price, PricePer, Provider
 from verification.models.fields import clean_country, clean_prefix
 from verification.models.prices import ALWAYS
@@ -25,6 +24,7 @@ from verification.services.providers.prices import EVERYWHERE
 # The bounds of one list. A form of the panel holds 256 KB, and carries the text on encrypted while it asks for the
 # password.
 MAX_CHARACTERS = 80_000
+MAX_BYTES = 4 * MAX_CHARACTERS  # of UTF-8
 MAX_LINES = 3_000  # more than any vendor's list of countries and networks
 MAX_FAULTS = 20  # faults that are told at once
 QUOTED = 40  # characters of a wrong value that are repeated
@@ -36,7 +36,7 @@ YEARS = range(2000, 2101)  # of a price's first day
 _AMOUNT = re.compile(r"[0-9]{1,9}(\.[0-9]{1,8})?")
 
 
-class Line(NamedTuple):
+class PriceLine(NamedTuple):
     """One price of a list; in this order lists are sorted and written."""
 
     place: str
@@ -67,12 +67,12 @@ class ListRefused(UserError):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PriceListDifference:
     """The difference between two lists. A changed price is the pair of the old and the new one."""
 
-    added: list[Line]
-    removed: list[Line]
-    changed: list[tuple[Line, Line]]
+    added: list[PriceLine]
+    removed: list[PriceLine]
+    changed: list[tuple[PriceLine, PriceLine]]
     same: int
 
     @property
@@ -80,7 +80,7 @@ class Difference:
         return not (self.added or self.removed or self.changed)
 
 
-def read(text: str) -> list[Line]:
+def read(text: str) -> list[PriceLine]:
     """Read a table with a heading, its columns parted by commas, semicolons or tabs. Raises :class:`ListRefused`."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")  # a form sends both characters for each end of a line
     if len(text) > MAX_CHARACTERS:
@@ -108,7 +108,7 @@ def read(text: str) -> list[Line]:
     return sorted(_lines(columns, table[1:]))
 
 
-def written(lines: Iterable[Line]) -> str:
+def format_lines(lines: Iterable[PriceLine]) -> str:
     """Return a list as :func:`read` takes it."""
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -117,13 +117,13 @@ def written(lines: Iterable[Line]) -> str:
     return text.getvalue()
 
 
-def entry_of(line: Line) -> tuple[str, str]:
+def entry_of(line: PriceLine) -> tuple[str, str]:
     """Return a price as a set-up file holds it: its place and first day, and what it is."""
     key = f"{line.to} {SINCE} {line.since}" if line.since else line.to
     return key, f"{line.price} {line.currency} {line.per}"
 
 
-def read_entry(key: str, value: str) -> Line:
+def read_entry(key: str, value: str) -> PriceLine:
     """Read what :func:`entry_of` writes. Raises :class:`UserError`."""
     place, _unused, since = key.partition(f" {SINCE} ")
     parts = value.split()
@@ -132,18 +132,18 @@ def read_entry(key: str, value: str) -> Line:
     return _line(dict(zip((*NEEDED, SINCE), (place.strip(), *parts, since.strip()), strict=True)))
 
 
-def lines_of(provider: Provider) -> list[Line]:
+def lines_of(provider: Provider) -> list[PriceLine]:
     """Return the list that holds."""
     rows = Price.objects.filter(provider=provider).values_list("place", "valid_from", "amount", "currency", "per")
-    return sorted(Line(*row) for row in rows)
+    return sorted(PriceLine(*row) for row in rows)
 
 
-def difference(old: Iterable[Line], new: Iterable[Line]) -> Difference:
+def difference(old: Iterable[PriceLine], new: Iterable[PriceLine]) -> PriceListDifference:
     """Compare two lists by place and first day."""
     before = {(line.place, line.valid_from): line for line in old}
     after = {(line.place, line.valid_from): line for line in new}
     both = [(before[key], line) for key, line in after.items() if key in before]
-    return Difference(
+    return PriceListDifference(
         added=[line for key, line in after.items() if key not in before],
         removed=[line for key, line in before.items() if key not in after],
         changed=[pair for pair in both if pair[0] != pair[1]],
@@ -151,7 +151,7 @@ def difference(old: Iterable[Line], new: Iterable[Line]) -> Difference:
     )
 
 
-def replace(provider: Provider, lines: Iterable[Line], *, number: int) -> None:
+def replace(provider: Provider, lines: Iterable[PriceLine], *, number: int) -> None:
     """Put a list in the place of list ``number``, which its author has seen. Workers go by it within a second.
 
     Raises :class:`UserError` where somebody else has replaced that one meanwhile.
@@ -182,8 +182,8 @@ def _columns(number: int, heading: list[str]) -> list[str]:
     )
 
 
-def _lines(columns: list[str], table: list[tuple[int, list[str]]]) -> list[Line]:
-    found: dict[tuple[str, date], tuple[int, Line]] = {}
+def _lines(columns: list[str], table: list[tuple[int, list[str]]]) -> list[PriceLine]:
+    found: dict[tuple[str, date], tuple[int, PriceLine]] = {}
     faults = []
     for number, cells in table:
         try:
@@ -209,7 +209,7 @@ def _lines(columns: list[str], table: list[tuple[int, list[str]]]) -> list[Line]
     return [line for _, line in found.values()]
 
 
-def _line(cells: dict[str, str]) -> Line:
+def _line(cells: dict[str, str]) -> PriceLine:
     """Raises :class:`UserError`."""
     amount = cells["price"]
     if not _AMOUNT.fullmatch(amount):
@@ -219,7 +219,7 @@ def _line(cells: dict[str, str]) -> Line:
     currency, per = clean_currency(cells["currency"][:QUOTED]), cells["per"].lower()
     if per not in PricePer.values:
         raise UserError(_("{cell!r} is neither 'message' nor 'segment'.").format(cell=cells["per"][:QUOTED]))
-    return Line(
+    return PriceLine(
         _place(cells["to"]),
         _day(cells.get("from", "")),
         Decimal(amount),

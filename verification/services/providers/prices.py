@@ -54,7 +54,7 @@ class PriceBook:
 NO_PRICES = PriceBook()
 
 
-class Cost(NamedTuple):
+class AttemptCost(NamedTuple):
     """The cost of one attempt, as its row keeps it. ``price`` is None if nobody knows it, and then is never 0."""
 
     segments: int | None = None
@@ -62,7 +62,7 @@ class Cost(NamedTuple):
     currency: str | None = None
 
 
-NO_COST = Cost()
+NO_COST = AttemptCost()
 
 
 def book(rows: Iterable[Price]) -> PriceBook:
@@ -102,15 +102,15 @@ def segments_of(message: OutgoingMessage) -> int:
     return gsm.segments(message.text) if message.channel == ChannelType.SMS else 1
 
 
-def cost_of(own: PriceBook, message: OutgoingMessage, result: Result) -> Cost:
+def cost_of(own: PriceBook, message: OutgoingMessage, result: Result) -> AttemptCost:
     """Return the cost of an attempt that ended with ``result``. The vendor's own word comes before the list."""
     if result.outcome not in CHARGED:
         return NO_COST
     segments = segments_of(message)
     # An adapter may be of the operator's own making: a price that no row can hold is none.
     if (told := result.price) and (told := prices.price(told.amount, told.currency)):
-        return Cost(segments, told.amount, told.currency)
+        return AttemptCost(segments, told.amount, told.currency)
     found = own.find(message.to, message.country, datetime.now(UTC).date()) if own.places else None
     if found is None:
-        return Cost(segments)
-    return Cost(segments, found.of(segments).quantize(_STEP), found.currency)
+        return AttemptCost(segments)
+    return AttemptCost(segments, found.of(segments).quantize(_STEP), found.currency)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
-from itertools import groupby
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from providers.sandbox import outcome_of
-from verification.models import Choice, RoutingMode
+from verification.core.errors import UserError
+from verification.models import Channel, Choice, RoutingMode
 from verification.services.projects.channel_config import FIXED_ORDER, RoutingConfig
 from verification.services.providers.active import LiveProvider, live_providers
-from verification.services.providers.optimizer import Candidate, Objective, rank
-from verification.services.providers.route_statistics import price_of, state_of
-
-OBJECTIVES = {RoutingMode.BEST_PRICE.value: Objective.MONEY, RoutingMode.BEST_TIME.value: Objective.TIME}
 
 
 class Order(NamedTuple):
@@ -23,6 +19,46 @@ class Order(NamedTuple):
 
     providers: list[LiveProvider]
     choice: Choice
+
+
+class Orderer(Protocol):
+    """Puts the providers that fit, two at least, into their order. ``chance`` draws where it is left to chance."""
+
+    def __call__(
+        self,
+        fitting: Iterable[LiveProvider],
+        *,
+        project_id: int,
+        channel: str,
+        address: str,
+        country: str,
+        config: RoutingConfig,
+        chance: random.Random,
+    ) -> Order: ...
+
+
+class Method(NamedTuple):
+    """A way to choose that an app brings. ``require`` raises :class:`UserError` where a channel lacks what it needs."""
+
+    order: Orderer
+    require: Callable[[Channel], None]
+
+
+METHODS: dict[str, Method] = {}  # by routing mode, filled by the apps when they are loaded
+OWN_MODES = (RoutingMode.FIXED, RoutingMode.SHARES)
+
+
+def modes() -> list[RoutingMode]:
+    """Return the ways to choose that this installation has."""
+    return [mode for mode in RoutingMode if mode in OWN_MODES or mode in METHODS]
+
+
+def require_routing(channel: Channel) -> None:
+    """Raises :class:`UserError` where the channel's providers cannot be chosen as it says."""
+    if channel.routing in METHODS:
+        METHODS[channel.routing].require(channel)
+    elif channel.routing not in OWN_MODES:
+        raise UserError(f"This installation has no such choice of the provider: {channel.routing}.")
 
 
 def providers_for(
@@ -38,7 +74,8 @@ def providers_for(
     seed: int | None = None,
 ) -> Order:
     """The channel's providers for this recipient in the order of trial: those that were late just now last, the
-    project's before the system's, and then as the channel's ``routing`` says.
+    project's before the system's, and then as the channel's ``routing`` says. Where the app of a way to choose is left
+    out, by their fixed order.
 
     ``pinned_id`` names the only one to be asked; nobody takes its place, and its prefixes do not matter. ``left_out``
     are those that may have sent this message already, or that have no account for the recipient. ``accounts`` are
@@ -58,8 +95,16 @@ def providers_for(
     if len(fitting) < 2:
         return Order(fitting, Choice.ONLY)
     chance = random.Random(seed)  # noqa: S311  (nothing to be guessed)
-    if routing.mode in OBJECTIVES:
-        return _by_worth(fitting, project_id, channel, address, country, routing, chance)
+    if method := METHODS.get(routing.mode):
+        return method.order(
+            fitting,
+            project_id=project_id,
+            channel=channel,
+            address=address,
+            country=country,
+            config=routing,
+            chance=chance,
+        )
     return _by_weight(fitting, chance, is_shared=routing.mode == RoutingMode.SHARES)
 
 
@@ -67,7 +112,7 @@ def _by_weight(fitting: Iterable[LiveProvider], chance: random.Random, *, is_sha
     """Order by priority, and equals by chance according to their weights. With ``is_shared`` all are equals."""
 
     def place(provider: LiveProvider) -> tuple[bool, bool, int]:
-        return provider.pace.is_late, provider.is_system, 0 if is_shared else provider.priority
+        return provider.latency.is_late, provider.is_system, 0 if is_shared else provider.priority
 
     in_order = sorted(fitting, key=lambda provider: (*place(provider), _draw(provider.weight, chance)))
     first, second = place(in_order[0]), place(in_order[1])
@@ -76,44 +121,12 @@ def _by_weight(fitting: Iterable[LiveProvider], chance: random.Random, *, is_sha
     return Order(in_order, Choice.SHARE if first == second else Choice.ORDER)
 
 
-def _by_worth(
-    fitting: Iterable[LiveProvider],
-    project_id: int,
-    channel: str,
-    address: str,
-    country: str,
-    routing: RoutingConfig,
-    chance: random.Random,
-) -> Order:
-    """Order by what they have shown in this country. The project's own are compared with each other alone."""
-    state = state_of(project_id, channel)
-    in_order: list[LiveProvider] = []
-    is_explored = False
-    for _, group in groupby(sorted(fitting, key=_group), key=_group):
-        alike = {provider.id: provider for provider in group}
-        ranking = rank(
-            state,
-            country,
-            [Candidate(each.id, price_of(each.prices, address, country)) for each in alike.values()],
-            objective=OBJECTIVES[routing.mode],
-            explore=0.0 if in_order else routing.explore,
-            chance=chance,
-        )
-        in_order += [alike[provider] for provider in ranking.providers]
-        is_explored = is_explored or ranking.is_explored
-    return Order(in_order, Choice.EXPLORED if is_explored else Choice.BEST)
-
-
-def _group(provider: LiveProvider) -> tuple[bool, bool]:
-    return provider.pace.is_late, provider.is_system
-
-
 def _draw(weight: int, chance: random.Random) -> float:
     """A random place among equals: the heavier, the more often in front. (Efraimidis and Spirakis, 2006.)"""
     return -(chance.random() ** (1 / weight)) if weight else 1.0
 
 
-def is_aside(provider: LiveProvider, now: datetime) -> bool:
+def is_circuit_open(provider: LiveProvider, now: datetime) -> bool:
     """Return whether its circuit breaker keeps it aside, as of at most a second ago."""
     return provider.open_until is not None and provider.open_until > now
 

@@ -1,7 +1,7 @@
 """The decision log: it tells owners which rule refused traffic, or would have.
 
 Callers of the API are never told the rule. The words for callers stand in ``core/error_codes.py``, those of the traffic
-guard's rules in ``models/guard_rules.py``, and those of all other rules here.
+guard's rules in ``models/guard.py``, and those of all other rules here.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from django.utils.translation import gettext_lazy as _
 
 from verification import sql
 from verification.core.caching import Memory
-from verification.core.errors import ApiError, Decision
-from verification.models.guard_rules import GUARD_RULES
+from verification.core.errors import ApiError, DecisionRecord
+from verification.models.guard import GUARD_RULES
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -116,7 +116,7 @@ def rule_of(outcome: str) -> str:
     return _RULE_OF_OUTCOME.get(outcome, outcome)
 
 
-class Tally(Memory):
+class RefusalBuffer(Memory):
     """Counts refusals that callers repeat at will, and hands them out to be written at most once in five seconds.
 
     So a flood costs each process a few statements, whatever its size. Refusals after the last writing wait for the next
@@ -131,10 +131,10 @@ class Tally(Memory):
         super().__init__()
 
     def forget(self) -> None:
-        self.counts: dict[Decision, int] = {}
+        self.counts: dict[DecisionRecord, int] = {}
         self.due_at = 0.0
 
-    def add(self, decision: Decision) -> list[tuple[Decision, int]]:
+    def add(self, decision: DecisionRecord) -> list[tuple[DecisionRecord, int]]:
         """Count one decision. Return those to be written now, each with its count: mostly none."""
         with self.lock:
             if decision not in self.counts and len(self.counts) >= self.SUBJECTS_AT_ONCE:
@@ -147,10 +147,10 @@ class Tally(Memory):
             return list(due.items())
 
 
-limits_reached = Tally()
+limits_reached = RefusalBuffer()
 
 
-def note(
+def record(
     *, project_id: int, rule: str, subject: str, figures: Mapping[str, object], is_refusal: bool = True, times: int = 1
 ) -> None:
     """Count ``times`` decisions of ``rule``, one of :data:`RULES`, about ``subject`` in this hour's row.
@@ -173,7 +173,7 @@ def note(
     )
 
 
-def note_refusal(refusal: ApiError) -> None:
+def record_refusal(refusal: ApiError) -> None:
     """Note the decision behind a refusal, if there is one.
 
     The code that answers the refusal calls this, after the transaction was rolled back. It never raises: the refusal
@@ -187,6 +187,6 @@ def note_refusal(refusal: ApiError) -> None:
         due = limits_reached.add(decision)
     try:
         for each, times in due:
-            note(**asdict(each), times=times)
+            record(**asdict(each), times=times)
     except (DatabaseError, InterfaceError) as error:
         log.warning("A decision of rule %s was not noted: %s", decision.rule, type(error).__name__)

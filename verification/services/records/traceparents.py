@@ -12,7 +12,7 @@ from verification.models import Message
 log = logging.getLogger(__name__)
 
 
-def keep(message_id: int) -> None:
+def store(message_id: int) -> None:
     """Write what this thread is at beside the message. Without traces the row is left alone."""
     traceparent = tracing.current()
     if not traceparent:

@@ -14,7 +14,7 @@ from verification.services.protection.recipient import RecipientPolicy
 
 
 @dataclass(frozen=True, slots=True)
-class SessionChannel:
+class ChannelAnswer:
     """A channel as one session sees it. ``timeout`` is the rest of its 60-second block in whole seconds."""
 
     name: str
@@ -27,9 +27,9 @@ class SessionChannel:
 
 def session_channel(
     channel: ChannelConfig, *, blocks: Mapping[str, int], active: Collection[str], link_payload: str
-) -> SessionChannel:
+) -> ChannelAnswer:
     """Describe a channel. ``blocks``: seconds left of each block; ``active``: messengers that reach the recipient."""
-    return SessionChannel(
+    return ChannelAnswer(
         name=channel.name,
         type=channel.type,
         is_active=not channel.is_messenger or channel.type in active,
@@ -45,11 +45,11 @@ def session_channels(
     blocks: Mapping[str, int],
     active: Collection[str],
     link_payload: str,
-) -> list[SessionChannel]:
+) -> list[ChannelAnswer]:
     return [session_channel(channel, blocks=blocks, active=active, link_payload=link_payload) for channel in channels]
 
 
-def project_channels(project: ProjectConfig) -> list[SessionChannel]:
+def project_channels(project: ProjectConfig) -> list[ChannelAnswer]:
     """Describe the project's channels without a session. ``is_active`` is false only for bots, which need a start."""
     without_start = [channel.type for channel in project.channels.values() if not channel.is_bot]
     return session_channels(project.channels.values(), blocks={}, active=without_start, link_payload="")

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from verification import sql
-from verification.core import ids, request_ids
+from verification.core import ids
 from verification.core.addresses import AddressKind, kind_of
-from verification.core.codes import MAX_GUESS_CHARACTERS
 from verification.core.crypto import code_digests, guess_digest, stored_digest
 from verification.core.errors import ApiError, refusal
-from verification.core.lifetimes import VERIFY_TOKEN_SECONDS
+from verification.core.session_rules import MAX_GUESS_CHARACTERS, VERIFY_TOKEN_SECONDS
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of
-from verification.services.protection.guard import judge
-from verification.services.protection.simulation import sandbox_policy
-from verification.services.sessions.origin import origin_of
+from verification.services.protection.guard import guessing
+from verification.services.protection.limits import origin_of
+from verification.services.protection.recipient import sandbox_policy
 
 _CODE = re.compile(rf"[0-9A-Za-z]{{1,{MAX_GUESS_CHARACTERS}}}")
 
@@ -51,7 +50,7 @@ def check_code(
     """
     network = "" if client_address is None else limits.counted_network(project, client_address)
     origin = origin_of(project, request_id, client_address)
-    judge.require_no_guesser(project, network)
+    guessing.require_no_guesser(project, network)
     token = ids.generate_verify_token()
     row = sql.call(
         "spend_attempt",
@@ -70,7 +69,7 @@ def check_code(
     if row.outcome == "invalid_code":
         raise ApiError("invalid_code", attempts_left=row.attempts_left)
     if row.outcome == "stranger_refused":
-        raise judge.subnet_refusal(project, origin.subnet, row.retry_after, row.figures)
+        raise guessing.subnet_refusal(project, origin.subnet, row.retry_after, row.figures)
     raise refusal_of(project, row.outcome, row.retry_after, to=row.address or "", channel=None)
 
 
@@ -85,7 +84,7 @@ def _terms(project: ProjectConfig, session_id: str) -> Any:
 
 def redeem_verify_token(*, project: ProjectConfig, token: str, request_id: str = "") -> VerifiedAddress:
     """Use up a token. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
-    request, caller_request = request_ids.in_columns(request_id)
+    request, caller_request = ids.request_id_columns(request_id)
     row = sql.call(
         "redeem_token", project=project.id, digest=_digest(token), request=request, caller_request=caller_request
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import string
 from dataclasses import dataclass
 
 from providers import sandbox
-from verification.core import aad, codes, ids
+from verification.core import crypto, ids
 from verification.core.crypto import code_digest, decrypt, encrypt
+from verification.core.session_rules import DIGITS, DIGITS_BESIDE_LETTERS, LETTERS
 from verification.services.protection.recipient import RecipientPolicy
 
 
@@ -29,12 +31,29 @@ class DrawnCode:
     test_login: str | None  # revision of the test login whose fixed code this is
 
 
+def alphabet(*, digits: bool, letters: bool) -> str:
+    """The characters of a project's codes. Raises ``ValueError`` for neither digits nor letters."""
+    if letters:
+        return LETTERS + (DIGITS_BESIDE_LETTERS if digits else "")
+    if digits:
+        return DIGITS
+    raise ValueError("A code needs digits, letters or both.")
+
+
+def generate_code(length: int, *, digits: bool = True, letters: bool = False) -> str:
+    """Draw a code, uniformly over the whole alphabet, leading zeros included."""
+    characters = alphabet(digits=digits, letters=letters)
+    if characters is DIGITS:  # the usual ones, in one draw
+        return f"{secrets.randbelow(10**length):0{length}d}"
+    return "".join(secrets.choice(characters) for _ in range(length))
+
+
 def new_session_code(recipient: RecipientPolicy) -> DrawnCode:
     """Draw the code of a new session, and the session's id. A test login gets its fixed code."""
     session_id = ids.generate_session_id()
     project, login = recipient.project, recipient.test_login
     if login is not None:
-        fixed = decrypt(login.sealed_code, binding=aad.test_login(project.public_id, recipient.address.text))
+        fixed = decrypt(login.sealed_code, binding=crypto.test_login_binding(project.public_id, recipient.address.text))
         settings = CodeSettings(
             len(fixed),
             any(c in string.digits for c in fixed),
@@ -57,7 +76,7 @@ def _generate(recipient: RecipientPolicy, settings: CodeSettings) -> str:
     if fixed and policy.has_known_code:
         return fixed
     while True:
-        code = codes.generate_code(settings.length, digits=settings.digits, letters=settings.letters)
+        code = generate_code(settings.length, digits=settings.digits, letters=settings.letters)
         if code != fixed:
             return code
 
@@ -66,7 +85,7 @@ def _seal(code: str, session_id: str, settings: CodeSettings, *, test_login: str
     return DrawnCode(
         session_id=session_id,
         digest=code_digest(code, session_id=session_id),
-        encrypted=encrypt(code, binding=aad.session_code(session_id)),
+        encrypted=encrypt(code, binding=crypto.session_code_binding(session_id)),
         settings=settings,
         test_login=test_login,
     )

@@ -7,22 +7,19 @@ from datetime import datetime
 from typing import Any
 
 from verification import sql
-from verification.core import ids, pseudonyms
+from verification.core import crypto, ids
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
-from verification.services.notifications.undelivered import NotedRefusals
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, limits
-from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.guard import judge
-from verification.services.protection.recipient import RecipientPolicy, policy_for
-from verification.services.protection.simulation import forget_bot
+from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
+from verification.services.protection.limits import Origin, origin_of
+from verification.services.protection.recipient import RecipientPolicy, forget_bot, policy_for
 from verification.services.records import traceparents
-from verification.services.sessions.channels import SessionChannel, session_channels, usable_channels
+from verification.services.sessions.channels import ChannelAnswer, session_channels, usable_channels
 from verification.services.sessions.code import new_session_code
-from verification.services.sessions.found import find_open
-from verification.services.sessions.origin import Origin, origin_of
+from verification.services.sessions.lookup import find_open
 from verification.services.sessions.send import queue_code
 from verification.services.texts.rendering import best_language
 from verification.worker import wake
@@ -55,7 +52,7 @@ class OpenedSession:
     session_id: str
     expires_at: datetime
     sent_to: str | None
-    channels: list[SessionChannel]
+    channels: list[ChannelAnswer]
     is_sent: bool
 
 
@@ -67,7 +64,7 @@ def create_session(project: ProjectConfig, address: Address, options: CreateOpti
     stopped). Raises ``rate_limited`` for the client address, the project's second, or a spent budget of the day.
     """
     recipient = policy_for(project, address, client_address=options.client_address)
-    with NotedRefusals(project, to=address.text):
+    with RecordedRefusals(project, to=address.text):
         channels, used_answer = _admit(recipient, options)
         origin = origin_of(project, options.request_id, options.client_address)
         row = _open_or_find(recipient, options, channels, used_answer, origin)
@@ -83,7 +80,7 @@ def create_session(project: ProjectConfig, address: Address, options: CreateOpti
         if row.outcome != "opened":
             raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
         if row.message_id is not None:
-            traceparents.keep(row.message_id)
+            traceparents.store(row.message_id)
             wake.wake(row.message_id)
         return OpenedSession(
             session_id=row.session_id,
@@ -140,7 +137,7 @@ def _open_or_find(
         "open_session",
         project=project.id,
         address=address.text,
-        forgotten=pseudonyms.forgotten(project.id, address.text),
+        forgotten=crypto.forgotten_address(project.id, address.text),
         session=new.session_id,
         code_digest=new.digest,
         code_encrypted=new.encrypted,
@@ -158,7 +155,7 @@ def _open_or_find(
         channels=[channel.type for channel in channels],
         message=ids.generate_message_id(),
         terms=recipient.terms,
-        guard=judge.guard_terms(recipient),
+        guard=recipient.guard_terms(),
         **origin._asdict(),
     )
 

@@ -8,21 +8,21 @@ from verification import sql
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig
 from verification.services.protection import challenges
 from verification.services.protection.recipient import policy_for
-from verification.services.sessions.channels import SessionChannel, session_channels
+from verification.services.sessions.channels import ChannelAnswer, session_channels
 from verification.services.sessions.code import CodeSettings
-from verification.services.sessions.found import find_live
+from verification.services.sessions.lookup import find_live
 from verification.services.texts.rendering import best_language
 
 
 @dataclass(frozen=True, slots=True)
-class SessionSettings:
+class SettingsAnswer:
     language: str
     project_name: str
     code: CodeSettings
     challenge: ChallengeConfig | None
 
 
-def describe_channels(*, project: ProjectConfig, session_id: str) -> list[SessionChannel]:
+def describe_channels(*, project: ProjectConfig, session_id: str) -> list[ChannelAnswer]:
     """Describe the channels for this session's recipient. A session locked by wrong codes is described too."""
     session = find_live(project, session_id)
     channels = project.channels_for(session.address.kind)
@@ -36,14 +36,14 @@ def describe_channels(*, project: ProjectConfig, session_id: str) -> list[Sessio
 
 def describe_settings(
     *, project: ProjectConfig, session_id: str | None, accept_language: str, client_address: str
-) -> SessionSettings:
+) -> SettingsAnswer:
     """Return the settings of the project, or of a session. A session locked by wrong codes is described too.
 
     They include a challenge only where this caller would be asked for one.
     """
     if session_id is None:
         is_asked = challenges.is_caller_asked(project, client_address)
-        return SessionSettings(
+        return SettingsAnswer(
             language=best_language(accept_language, project.languages) or project.language,
             project_name=project.name,
             code=CodeSettings(project.code_length, project.code_digits, project.code_letters),
@@ -51,7 +51,7 @@ def describe_settings(
         )
     session = find_live(project, session_id)
     recipient = policy_for(project, session.address, client_address=client_address, is_test=session.is_test)
-    return SessionSettings(
+    return SettingsAnswer(
         language=session.language,
         project_name=project.name,
         code=session.code,

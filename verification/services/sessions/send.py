@@ -9,18 +9,16 @@ from typing import Any
 from verification import sql
 from verification.core import ids
 from verification.core.errors import ApiError
-from verification.services.notifications.undelivered import NotedRefusals
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges
-from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.guard import judge
+from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
+from verification.services.protection.limits import NO_REQUEST, Origin, origin_of
 from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.records import traceparents
-from verification.services.sessions.channels import SessionChannel, bot_link, session_channel, usable_channels
+from verification.services.sessions.channels import ChannelAnswer, bot_link, session_channel, usable_channels
 from verification.services.sessions.code import replacement_code
-from verification.services.sessions.found import FoundSession, find_open, note_session_refusal
-from verification.services.sessions.origin import OUR_OWN, Origin, origin_of
+from verification.services.sessions.lookup import FoundSession, find_open, record_session_refusal
 from verification.worker import wake
 
 
@@ -28,7 +26,7 @@ from verification.worker import wake
 class SentCode:
     session_id: str
     expires_at: datetime
-    channel: SessionChannel
+    channel: ChannelAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +49,7 @@ def resend_code(project: ProjectConfig, session_id: str, options: ResendOptions)
     """
     session = find_open(project, session_id)
     recipient = policy_for(project, session.address, client_address=options.client_address, is_test=session.is_test)
-    with NotedRefusals(project, to=session.address.text, session_id=session.id):
+    with RecordedRefusals(project, to=session.address.text, session_id=session.id):
         channel = _channel_for(recipient, session, options.channel_type)
         is_asked = challenges.is_asked(recipient)
         used_answer = challenges.verify(recipient, options.challenge_token, is_asked=is_asked)
@@ -74,7 +72,7 @@ def send_on_our_own(*, project: ProjectConfig, session_id: str, channel_type: st
     """Send the session's code again without a caller, so nobody is asked for a challenge. Raises as a re-send does."""
     session = find_open(project, session_id)
     recipient = policy_for(project, session.address, is_test=session.is_test)
-    queue_code(recipient, session, _channel_for(recipient, session, channel_type), OUR_OWN)
+    queue_code(recipient, session, _channel_for(recipient, session, channel_type), NO_REQUEST)
 
 
 def _channel_for(recipient: RecipientPolicy, session: FoundSession, channel_type: str) -> ChannelConfig:
@@ -83,7 +81,7 @@ def _channel_for(recipient: RecipientPolicy, session: FoundSession, channel_type
         require_sending(recipient, channel_type)
     except ApiError as refusal:
         if refusal.decision is not None:
-            note_session_refusal(session.id, refusal.decision.rule)
+            record_session_refusal(session.id, refusal.decision.rule)
         raise
     return usable[0]
 
@@ -115,7 +113,7 @@ def queue_code(
         code_encrypted=new and new.encrypted,
         challenge=used_answer,
         terms=recipient.terms,
-        guard=judge.guard_terms(recipient),
+        guard=recipient.guard_terms(),
         **origin._asdict(),
     )
     if row.outcome == "channel_not_active":
@@ -128,6 +126,6 @@ def queue_code(
     if row.outcome != "queued":
         raise refusal_of(project, row.outcome, row.retry_after, to=recipient.address.text, channel=channel.type)
     if row.message_id is not None:
-        traceparents.keep(row.message_id)
+        traceparents.store(row.message_id)
         wake.wake(row.message_id)
     return row

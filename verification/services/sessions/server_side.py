@@ -10,7 +10,7 @@ from verification.core.addresses import Address
 from verification.core.errors import refusal
 from verification.models import Message, Session
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.sessions.found import find
+from verification.services.sessions.lookup import find
 
 LIVE = ("open", "session_locked")  # states of a session that is neither verified nor over
 

@@ -17,10 +17,10 @@ from providers.errors import ProviderError
 from verification.core.addresses import AddressInvalid, parse_address
 from verification.core.errors import ApiError
 from verification.models import ALL_SENDING, BotChat, KillSwitch, Provider, Recipient, Session, Subscription
-from verification.services.notifications.undelivered import note_refused
 from verification.services.projects.snapshot import load_project
+from verification.services.protection.eligibility import record_refused
 from verification.services.providers.accounts import adapter_of
-from verification.services.records.decisions import note_refusal
+from verification.services.records.decisions import record_refusal
 from verification.services.sessions import send
 from verification.services.texts.rendering import texts_for
 
@@ -34,7 +34,7 @@ def act_on(provider: Provider, event: BotEvent) -> None:
     is noted all the same, as the messenger does not tell it again.
     """
     if isinstance(event, BotReachability):
-        note_reachability(provider, event)
+        record_reachability(provider, event)
         return
     if _is_stopped(provider):
         log.info("%s is switched off: what a user did there is left alone.", provider.name)
@@ -48,7 +48,7 @@ def act_on(provider: Provider, event: BotEvent) -> None:
             _say(provider, event.account_id, "help", event.language)
 
 
-def note_reachability(provider: Provider, event: BotReachability) -> None:
+def record_reachability(provider: Provider, event: BotReachability) -> None:
     Subscription.objects.filter(provider=provider, account_id=event.account_id).update(is_active=event.is_active)
 
 
@@ -168,8 +168,8 @@ def _send_waiting_code(provider: Provider, session: Session) -> None:
     try:
         send.send_on_our_own(project=project, session_id=session.pk, channel_type=provider.channel)
     except ApiError as refusal:
-        note_refusal(refusal)
-        note_refused(project, refusal, to=session.recipient.address, session_id=session.pk)
+        record_refusal(refusal)
+        record_refused(project, refusal, to=session.recipient.address, session_id=session.pk)
         log.info("session of project %s: the waiting code was not sent: %s", project.id, refusal.problem_code)
 
 

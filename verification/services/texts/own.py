@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
@@ -157,7 +158,17 @@ def require_room(project: Project) -> None:
     )
 
 
-def judge_name(project: Project) -> None:
+# What an app asks before a text is changed or removed: each raises UserError. The apps add to it when they are loaded.
+REQUIREMENTS: list[Callable[[Project, str, str], None]] = []
+
+
+def require_changeable(project: Project, channel: str, language: str) -> None:
+    """Raise :class:`UserError` where the text of this channel and language has to stay as it is."""
+    for requirement in REQUIREMENTS:
+        requirement(project, channel, language)
+
+
+def check_name(project: Project) -> None:
     """Raise :class:`UserError` for a project's name that phones would make a link of, as messages carry it."""
     if links := _foreign_links(project, _without_look_alikes(project.name)):
         raise UserError(

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
-from django.db.models import F, Value
 from django.template.loader import render_to_string
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from providers.parsing import gsm
 from verification.core.caching import TTLCache
-from verification.models import ChannelType, MessageTemplate, TextVariant
-from verification.services.texts.drawing import draw
+from verification.models import ChannelType, MessageTemplate
 
 FALLBACK_LANGUAGE = "en"
 MAX_ACCEPT_LANGUAGE = 1_000  # characters of the header that are read; browsers send far fewer
@@ -83,8 +81,8 @@ def render_message(
 ) -> Rendered:
     """Render a message in ``language``, or in the nearest that has a text. ``minutes`` is the rest of the code's life.
 
-    The project's own text for the channel and language goes before ours. While another text is tried, the session
-    decides which one it gets; a message without a session gets the present one.
+    The project's own text for the channel and language goes before ours, and one of the ``ALTERNATIVES`` before both;
+    a message without a session has none.
     """
     own = own_text(project_id, channel, language, session_id)
     return render_text(own, channel=channel, language=language, code=code, project=project, minutes=minutes)
@@ -159,53 +157,27 @@ class OwnText:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Variant:
-    """A text that is tried on a share of the sessions, in percent."""
-
-    id: int
-    share: int
-    own: OwnText
-
-
-@dataclass(frozen=True, slots=True)
-class _ProjectTexts:
-    """A project's own texts, and those that are tried, by channel and language."""
-
-    own: dict[tuple[str, str], OwnText]
-    variants: dict[tuple[str, str], _Variant]
+# What an app puts in place of the text for some sessions, by project, channel, language and the session's id. The apps
+# add to it when they are loaded.
+ALTERNATIVES: list[Callable[[int, str, str, str], OwnText | None]] = []
 
 
 def own_text(project_id: int, channel: str, language: str, session_id: str | None = None) -> OwnText | None:
-    """Return the project's own text for the channel and language, or its base language. At most a second old.
-
-    A session that a trial has drawn gets the text that is tried. A trial is of one language, without its regions.
-    """
+    """Return the project's own text for the channel and language, or its base language. At most a second old."""
+    if session_id is not None:
+        for alternative in ALTERNATIVES:
+            if found := alternative(project_id, channel, language, session_id):
+                return found
     texts = _own_texts.get(project_id, lambda: _load_own_texts(project_id))
-    variant = texts.variants.get((channel, language)) if session_id is not None else None
-    if variant and draw(variant.id, session_id or "") < variant.share:
-        return variant.own
-    return texts.own.get((channel, language)) or texts.own.get((channel, language.partition("-")[0]))
+    return texts.get((channel, language)) or texts.get((channel, language.partition("-")[0]))
 
 
-_own_texts: TTLCache[int, _ProjectTexts] = TTLCache()
+_own_texts: TTLCache[int, dict[tuple[str, str], OwnText]] = TTLCache()
 
 
-def _load_own_texts(project_id: int) -> _ProjectTexts:
-    """Read all texts of a project by one statement."""
-    words = ("channel", "language", "subject", "text")
-    own = MessageTemplate.objects.filter(project_id=project_id).order_by().annotate(trial=Value(0), part=Value(0))
-    tried = TextVariant.objects.filter(project_id=project_id).annotate(trial=F("pk"), part=F("share"))
-    found = _ProjectTexts({}, {})
-    names = (*words, "trial", "part")
-    for channel, language, subject, text, trial, share in own.values_list(*names).union(
-        tried.values_list(*names), all=True
-    ):
-        if trial:
-            found.variants[channel, language] = _Variant(trial, share, OwnText(subject, text))
-        else:
-            found.own[channel, language] = OwnText(subject, text)
-    return found
+def _load_own_texts(project_id: int) -> dict[tuple[str, str], OwnText]:
+    rows = MessageTemplate.objects.filter(project_id=project_id)
+    return {(row.channel, row.language): OwnText(row.subject, row.text) for row in rows}
 
 
 def fill(text: str, values: dict[str, str]) -> str:

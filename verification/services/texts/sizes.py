@@ -109,5 +109,5 @@ def _is_gsm(character: str) -> bool:
 
 def _note(remedies: dict[str, str], segments: int) -> str:
     named = " ".join(each for each in list(remedies)[:MAX_NAMED] if each.isprintable() and not each.isspace())
-    told = WORDS["wide"].format(value=named or WORDS["invisible"])
-    return WORDS["without"].format(told=told, segments=segments)
+    wide = WORDS["wide"].format(value=named or WORDS["invisible"])
+    return WORDS["without"].format(told=wide, segments=segments)

@@ -28,7 +28,7 @@ from verification.core.crypto import stored_digest
 from verification.core.errors import UserError
 from verification.models import Invitation, Membership, Project, Role
 from verification.models.bounds import MAX_INVITATIONS, lock
-from verification.services.notifications import retries
+from verification.services.notifications import schedule
 from verification.services.records import audit
 from verification.services.users.people import require_manager, require_may_give_addresses
 
@@ -177,7 +177,7 @@ def deliver(row: tuple[int]) -> None:
             mail = _mail(invitation, token)
         mail.send()
     except (smtplib.SMTPException, OSError, ValueError) as error:  # ValueError: a character that no header may hold
-        due_at = retries.next_try(invitation.tries)
+        due_at = schedule.next_try(invitation.tries)
         log.warning("Invitation %s was not mailed: %s", invitation.pk, type(error).__name__)
     Invitation.objects.filter(pk=row[0]).update(due_at=due_at)
 

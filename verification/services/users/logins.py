@@ -40,7 +40,7 @@ SYSTEMS = (
 MAX_LIFE = timedelta(hours=12)  # a session's life from the login, even a busy one's
 
 
-def note(stored_key: str, *, user_id: int, browser: str, network: str, started_at: datetime) -> None:
+def record_login(stored_key: str, *, user_id: int, browser: str, network: str, started_at: datetime) -> None:
     """Keep what is shown of a session. Nothing changes if it is kept already."""
     BrowserLogin.objects.get_or_create(
         session_id=stored_key,

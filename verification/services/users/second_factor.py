@@ -20,7 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_otp.oath import TOTP
 
-from verification.core import aad
+from verification.core import crypto
 from verification.core.crypto import decrypt, encrypt, stored_digest
 from verification.core.errors import UserError
 from verification.models import FactorTries, RecoveryCode, SecondFactor, SecurityKey
@@ -78,8 +78,10 @@ def begin(user: User, shown: int = 0) -> tuple[int, str]:
     if factor is None:
         begun.delete()
         text = base64.b32encode(secrets.token_bytes(SECRET_BYTES)).decode()
-        factor = SecondFactor.objects.create(user=user, secret=encrypt(text, binding=aad.second_factor(user.pk)))
-    return factor.pk, decrypt(bytes(factor.secret), binding=aad.second_factor(user.pk))
+        factor = SecondFactor.objects.create(
+            user=user, secret=encrypt(text, binding=crypto.second_factor_binding(user.pk))
+        )
+    return factor.pk, decrypt(bytes(factor.secret), binding=crypto.second_factor_binding(user.pk))
 
 
 def key_uri(user: User, secret: str) -> str:
@@ -95,7 +97,7 @@ def confirm(user: User, factor_id: int, code: str) -> list[str] | None:
     """
     tries = locked_tries(user)
     factor = SecondFactor.objects.filter(pk=factor_id, user=user, confirmed_at=None).first()
-    if factor is None or not may_try(tries) or not note(tries, is_right=_is_code_of_app(factor, _plain(code))):
+    if factor is None or not may_try(tries) or not count_try(tries, is_right=_is_code_of_app(factor, _plain(code))):
         return None
     is_first = not factors_of(user)
     factor.confirmed_at = timezone.now()
@@ -115,7 +117,7 @@ def check(user: User, code: str) -> str | None:
         return None
     factor = SecondFactor.objects.filter(user=user, confirmed_at__isnull=False).first()
     is_of_app = factor is not None and _is_code_of_app(factor, _plain(code))
-    if not note(tries, is_right=is_of_app or _use_recovery_code(user, _plain(code))):
+    if not count_try(tries, is_right=is_of_app or _use_recovery_code(user, _plain(code))):
         return None
     if factor is None:
         return min(factors)  # a recovery code stands for any of the keys
@@ -182,7 +184,7 @@ def may_try(tries: FactorTries) -> bool:
     return timezone.now() >= tries.failed_at + timedelta(seconds=wait)
 
 
-def note(tries: FactorTries, *, is_right: bool) -> bool:
+def count_try(tries: FactorTries, *, is_right: bool) -> bool:
     """Count a try. Return whether it was right."""
     tries.failures = 0 if is_right else tries.failures + 1
     tries.failed_at = None if is_right else timezone.now()
@@ -205,7 +207,7 @@ def _is_code_of_app(factor: SecondFactor, code: str) -> bool:
     """Accept only a later time step than the last one used: an observed code cannot be replayed."""
     if not (len(code) == 6 and code.isascii() and code.isdigit()):
         return False
-    key = base64.b32decode(decrypt(bytes(factor.secret), binding=aad.second_factor(factor.user_id)))
+    key = base64.b32decode(decrypt(bytes(factor.secret), binding=crypto.second_factor_binding(factor.user_id)))
     totp = TOTP(key, step=STEP_SECONDS)
     totp.time = time.time()
     if not totp.verify(int(code), tolerance=TOLERANCE, min_t=factor.last_step + 1):

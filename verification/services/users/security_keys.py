@@ -143,7 +143,7 @@ def check(user: User, *, answer: str, ceremony: Ceremony) -> str | None:
     if not second_factor.may_try(tries):
         return None
     key = _signed_by(user, answer[:MAX_ANSWER_CHARACTERS], ceremony)
-    if not second_factor.note(tries, is_right=key is not None) or key is None:
+    if not second_factor.count_try(tries, is_right=key is not None) or key is None:
         return None
     return second_factor.key_name(key.pk)
 

@@ -1,6 +1,6 @@
 -- The traffic guard's rule on prefixes, against SMS pumping: codes are sent to numbers that earn the sender money.
 --
--- p_guard are the terms of guard_terms (guard/judge.py): null where nothing is judged or counted; else, in seconds:
+-- p_guard are the terms of guard_terms (protection/recipient.py): null where nothing is judged or counted; else, in seconds:
 --   {"enforce": true, "rule": "prefix", "counts_all": false, "prefix": "+49151123", "country": "DE",
 --    "numbers": 10, "window": 600, "block": 1800, "block_max": 43200, "quiet": 86400}
 -- open_session adds "goes_elsewhere": true if the code goes out over another channel where the guard refuses this one;

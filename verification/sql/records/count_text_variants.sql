@@ -29,7 +29,7 @@ END
 $$;
 
 -- Return the number from 0 to 99 that decides which text a session gets: those below the share get the second one. A
--- session keeps its number, and in another trial it has another. `services/texts/variants.py` draws the same.
+-- session keeps its number, and in another trial it has another. `contrib/text_trials/draw.py` draws the same.
 CREATE OR REPLACE FUNCTION text_draw(p_variant bigint, p_session text) RETURNS integer LANGUAGE sql IMMUTABLE AS $$
     SELECT (('x' || encode(substring(sha256(convert_to(p_variant || ':' || p_session, 'UTF8')) FOR 4), 'hex'))
             ::bit(32)::bigint % 100)::integer

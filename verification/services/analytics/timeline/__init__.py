@@ -1,5 +1,5 @@
 """The story of one verification, or of one message that a customer's server sent: told from the rows that are kept.
 
-``rows`` reads them, ``events`` lists what happened, ``verdict`` says it in one sentence with what to do next, and
+``rows`` reads them, ``events`` lists what happened, ``diagnosis`` says it in one sentence with what to do next, and
 ``story`` puts them together. ``words`` and ``refusals`` hold what answers and refusals are called.
 """

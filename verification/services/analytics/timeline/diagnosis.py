@@ -9,7 +9,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
-from providers.outcomes import Outcome
+from providers.errors import Outcome
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.services.analytics.delivery_state import WAITS_TOO_LONG
 from verification.services.analytics.timeline.providers import awaited, waiting_for
@@ -55,18 +55,18 @@ TAKE_IT = gettext_lazy(
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Diagnosis:
     sentence: str
     tone: Tone
     advice: list[Advice] = field(default_factory=list)
 
 
-def verdict_of(rows: Rows, now: datetime) -> Verdict:
+def diagnose(rows: Rows, now: datetime) -> Diagnosis:
     """Say what happened to the user, and whether the customer's server could be told."""
-    verdict = _of_user(rows, now)
+    diagnosis = _of_user(rows, now)
     untold = [event for event in rows.told if event.delivered_at is None and event.attempts.all()]
     if not untold:
-        return verdict
+        return diagnosis
     last = untold[-1]
     said = (
         _("{host} has not taken what it was told, and is called again.")
@@ -74,59 +74,59 @@ def verdict_of(rows: Rows, now: datetime) -> Verdict:
         else _("{host} has not taken what it was told, and is called no more.")
     )
     advice = Advice(str(TAKE_IT).format(host=host_of(last, rows.project)), row=last)
-    told = f"{verdict.sentence} {said.format(host=host_of(last, rows.project))}"
-    return Verdict(told, Tone.BAD if verdict.tone == Tone.BAD else Tone.FAIR, [*verdict.advice, advice])
+    text = f"{diagnosis.sentence} {said.format(host=host_of(last, rows.project))}"
+    return Diagnosis(text, Tone.BAD if diagnosis.tone == Tone.BAD else Tone.FAIR, [*diagnosis.advice, advice])
 
 
-def _of_user(rows: Rows, now: datetime) -> Verdict:
+def _of_user(rows: Rows, now: datetime) -> Diagnosis:
     if rows.session is None:
         return _of_delivery(rows, rows.messages[0], now)
     if rows.session.verified_at:
         return _of_verified(rows, now)
     if rows.session.attempts >= rows.session.attempts_max:
-        told = ngettext(
+        text = ngettext(
             "Not verified: {number} wrong code locked the session.",
             "Not verified: {number} wrong codes locked the session.",
             rows.session.attempts,
         ).format(number=rows.session.attempts)
         again = Advice(_("The user can ask for a new code. Many such sessions are a sign of guessing."), "guardblock")
-        return Verdict(told, Tone.BAD, [again])
+        return Diagnosis(text, Tone.BAD, [again])
     if rows.is_test:
-        return Verdict(_("A test login: nothing was sent, and its code was not entered."), Tone.PLAIN)
+        return Diagnosis(_("A test login: nothing was sent, and its code was not entered."), Tone.PLAIN)
     if not rows.messages:
         return _of_nothing_sent(rows, now)
     return _of_unverified(rows, now)
 
 
-def _of_verified(rows: Rows, now: datetime) -> Verdict:
+def _of_verified(rows: Rows, now: datetime) -> Diagnosis:
     session, token = rows.session, rows.token
     assert session and session.verified_at
     took = lasted(session.verified_at - session.created_at)
     detour = _after_trouble(rows)
     if token is None or token.used_at:
         over = channel_name(session.channel) if session.channel and not session.is_test else ""
-        return Verdict(_detailed(_verified_after(took, over, is_proved=token is not None), detour), Tone.GOOD)
+        return Diagnosis(_detailed(_verified_after(took, over, is_proved=token is not None), detour), Tone.GOOD)
     if token.expires_at > now:
-        told = _("The right code came after {time}; your server may redeem it now.").format(time=took)
-        return Verdict(_detailed(told, detour), Tone.GOOD)
-    told = _("The right code came after {time}, but your server never redeemed the verify token.").format(time=took)
-    return Verdict(_detailed(told, detour), Tone.FAIR, [Advice(str(REDEEM))])
+        text = _("The right code came after {time}; your server may redeem it now.").format(time=took)
+        return Diagnosis(_detailed(text, detour), Tone.GOOD)
+    text = _("The right code came after {time}, but your server never redeemed the verify token.").format(time=took)
+    return Diagnosis(_detailed(text, detour), Tone.FAIR, [Advice(str(REDEEM))])
 
 
 def _verified_after(took: str, over: str, *, is_proved: bool) -> str:
     if over and is_proved:
-        told = _("Verified over {channel} {time} after the request, and proved to your server.")
+        text = _("Verified over {channel} {time} after the request, and proved to your server.")
     elif over:
-        told = _("Verified over {channel} {time} after the request.")
+        text = _("Verified over {channel} {time} after the request.")
     elif is_proved:
-        told = _("Verified {time} after the request, and proved to your server.")
+        text = _("Verified {time} after the request, and proved to your server.")
     else:
-        told = _("Verified {time} after the request.")
-    return told.format(channel=over, time=took)
+        text = _("Verified {time} after the request.")
+    return text.format(channel=over, time=took)
 
 
-def _detailed(told: str, detour: str) -> str:
-    return f"{told} {detour}" if detour else told
+def _detailed(text: str, detour: str) -> str:
+    return f"{text} {detour}" if detour else text
 
 
 def _after_trouble(rows: Rows) -> str:
@@ -138,31 +138,33 @@ def _after_trouble(rows: Rows) -> str:
     return _("On the way failed: {names}.").format(names=joined(list(dict.fromkeys(failed)))) if failed else ""
 
 
-def _of_nothing_sent(rows: Rows, now: datetime) -> Verdict:
+def _of_nothing_sent(rows: Rows, now: datetime) -> Diagnosis:
     session = rows.session
     assert session
     why = why_not_sent(session)
     if session.channel or not why:
-        return Verdict(_("Not verified; the messages of this session are no longer kept."), Tone.PLAIN)
+        return Diagnosis(_("Not verified; the messages of this session are no longer kept."), Tone.PLAIN)
     remedy = remedy_of(session.refusal) or (bot_advice(session) if session.awaited_channel else None)
     is_waiting = bool(session.awaited_channel) and not session.refusal and session.expires_at > now
-    told = _("No code went out yet: {reason}") if is_waiting else _("No code went out: {reason}")
+    text = _("No code went out yet: {reason}") if is_waiting else _("No code went out: {reason}")
     tone = Tone.PLAIN if is_waiting or not (session.refusal or session.awaited_channel) else Tone.BAD
-    return Verdict(told.format(reason=lowered(why)), tone, [remedy] if remedy else [])
+    return Diagnosis(text.format(reason=lowered(why)), tone, [remedy] if remedy else [])
 
 
-def _of_unverified(rows: Rows, now: datetime) -> Verdict:
+def _of_unverified(rows: Rows, now: datetime) -> Diagnosis:
     """Tell of a session whose code was sent, or was to be, and not entered rightly."""
     session = rows.session
     assert session
     best = _furthest(rows.messages)
     if best.sent_at is None and best.status != MessageStatus.SUCCESS:
         return _of_lost(rows, rows.messages) if best.status not in UNDER_WAY else _of_waiting(rows, best, now)
-    told = _of_delivery(rows, best, now)
-    got = told.sentence.rstrip(".")
+    delivery = _of_delivery(rows, best, now)
+    got = delivery.sentence.rstrip(".")
     if session.expires_at > now and session.is_open:
         left = lasted(session.expires_at - now)
-        return Verdict(_("{told}; the user has {time} left to enter the code.").format(told=got, time=left), Tone.PLAIN)
+        return Diagnosis(
+            _("{told}; the user has {time} left to enter the code.").format(told=got, time=left), Tone.PLAIN
+        )
     if rows.wrong_codes:
         tries = len(rows.wrong_codes)
         ended = ngettext(
@@ -170,12 +172,12 @@ def _of_unverified(rows: Rows, now: datetime) -> Verdict:
             "{told}; the user entered {number} wrong codes and then gave up.",
             tries,
         )
-        return Verdict(ended.format(told=got, number=tries), Tone.FAIR, told.advice or [Advice(str(GAVE_UP))])
+        return Diagnosis(ended.format(told=got, number=tries), Tone.FAIR, delivery.advice or [Advice(str(GAVE_UP))])
     arrived = best.status == MessageStatus.SUCCESS
-    advice = told.advice or [
+    advice = delivery.advice or [
         Advice(str(NOT_ENTERED), "messagetemplate") if arrived else Advice(str(NOT_CONFIRMED), row=best.provider)
     ]
-    return Verdict(_("{told}; nobody entered the code.").format(told=got), Tone.FAIR, advice)
+    return Diagnosis(_("{told}; nobody entered the code.").format(told=got), Tone.FAIR, advice)
 
 
 def _furthest(messages: list[Message]) -> Message:
@@ -186,20 +188,20 @@ def _furthest(messages: list[Message]) -> Message:
     )
 
 
-def _of_delivery(rows: Rows, message: Message, now: datetime) -> Verdict:
+def _of_delivery(rows: Rows, message: Message, now: datetime) -> Diagnosis:
     """Tell how far one message came."""
     if message.is_test:
-        return Verdict(_("A test login's message: nothing was sent."), Tone.PLAIN)
+        return Diagnosis(_("A test login's message: nothing was sent."), Tone.PLAIN)
     began = rows.began_at
     over = channel_name(message.channel)
     if message.provider:
         over = _("{channel} by {provider}").format(channel=over, provider=message.provider.name)
     if message.status == MessageStatus.SUCCESS and message.finished_at:
-        told = _("Delivered over {channel} after {time}.")
-        return Verdict(told.format(channel=over, time=lasted(message.finished_at - began)), Tone.GOOD)
+        text = _("Delivered over {channel} after {time}.")
+        return Diagnosis(text.format(channel=over, time=lasted(message.finished_at - began)), Tone.GOOD)
     if message.status == MessageStatus.SENT and message.sent_at:
-        told = _("Accepted over {channel} after {time}; its receipt has not come yet.")
-        return Verdict(told.format(channel=over, time=lasted(message.sent_at - began)), Tone.PLAIN)
+        text = _("Accepted over {channel} after {time}; its receipt has not come yet.")
+        return Diagnosis(text.format(channel=over, time=lasted(message.sent_at - began)), Tone.PLAIN)
     if message.status in UNDER_WAY:
         return _of_waiting(rows, message, now)
     if message.sent_at:
@@ -207,8 +209,8 @@ def _of_delivery(rows: Rows, message: Message, now: datetime) -> Verdict:
         advice = Advice(
             _("Ask the provider what became of it. Its receipts are on the provider's page."), row=message.provider
         )
-        told = _("Accepted over {channel}, but {reason}.").format(channel=over, reason=ends)
-        return Verdict(told, Tone.FAIR, [advice] if message.provider else [])
+        text = _("Accepted over {channel}, but {reason}.").format(channel=over, reason=ends)
+        return Diagnosis(text, Tone.FAIR, [advice] if message.provider else [])
     return _of_lost(rows, [message])
 
 
@@ -221,42 +223,42 @@ def _why_not_arrived(message: Message) -> str:
     return _("the provider's receipt says that it did not arrive (“{error}”)").format(error=quoted)
 
 
-def _of_waiting(rows: Rows, message: Message, now: datetime) -> Verdict:
+def _of_waiting(rows: Rows, message: Message, now: datetime) -> Diagnosis:
     waits = now - message.created_at
     is_taken = message.claims > 0 or waits < WAITS_TOO_LONG
     if is_taken and (aside := awaited(rows, message)):
         advice = list(_advice(attempts_of(message))) or [Advice(str(PAUSED).format(name=aside[0].name), "provider")]
-        return Verdict(waiting_for(aside), Tone.FAIR, advice)
+        return Diagnosis(waiting_for(aside), Tone.FAIR, advice)
     if waits < WAITS_TOO_LONG and not attempts_of(message):
-        told = _("On its way over {channel} for {time}.")
-        return Verdict(told.format(channel=channel_name(message.channel), time=lasted(waits)), Tone.PLAIN)
+        text = _("On its way over {channel} for {time}.")
+        return Diagnosis(text.format(channel=channel_name(message.channel), time=lasted(waits)), Tone.PLAIN)
     if message.claims == 0:
         remedy = Advice(_("No worker has taken it: see whether one runs, on the overview or with manage.py health."))
-        told = _("Waiting for {time}: no worker has taken the message.").format(time=lasted(waits))
-        return Verdict(told, Tone.BAD, [remedy])
+        text = _("Waiting for {time}: no worker has taken the message.").format(time=lasted(waits))
+        return Diagnosis(text, Tone.BAD, [remedy])
     if not attempts_of(message):
-        told = _("Waiting for {time}: no provider has been asked so far.").format(time=lasted(waits))
-        return Verdict(told, Tone.FAIR, [_without_attempt(message)])
+        text = _("Waiting for {time}: no provider has been asked so far.").format(time=lasted(waits))
+        return Diagnosis(text, Tone.FAIR, [_without_attempt(message)])
     advice = list(_advice(attempts_of(message)))
-    told = _("Not sent so far: it is tried again since {time}.").format(time=lasted(waits))
-    return Verdict(told, Tone.FAIR, advice)
+    text = _("Not sent so far: it is tried again since {time}.").format(time=lasted(waits))
+    return Diagnosis(text, Tone.FAIR, advice)
 
 
-def _of_lost(rows: Rows, messages: list[Message]) -> Verdict:
+def _of_lost(rows: Rows, messages: list[Message]) -> Diagnosis:
     """Tell of messages that no provider took."""
     channels = list(dict.fromkeys(channel_name(message.channel) for message in messages))
     attempts = [attempt for message in messages for attempt in attempts_of(message)]
     last = messages[-1]
     unclear = [attempt for attempt in attempts if attempt.outcome == Outcome.UNKNOWN]
     if unclear:
-        told = (
+        text = (
             _("It is not known whether a code went out over {channels}: {reason}.")
             if rows.session
             else _("It is not known whether the message went out over {channels}: {reason}.")
         )
         why = _("{names} gave no clear answer").format(names=_with_errors(unclear))
     else:
-        told = (
+        text = (
             _("No code went out over {channels}: {reason}.")
             if rows.session
             else _("No message went out over {channels}: {reason}.")
@@ -264,8 +266,8 @@ def _of_lost(rows: Rows, messages: list[Message]) -> Verdict:
         why = clause(_(last.error) if last.error else _("why is not known"))
         if attempts:
             why = _("{names} did not take it").format(names=_with_errors(attempts))
-    told = told.format(channels=joined_by_or(channels), reason=why)
-    return Verdict(told, Tone.BAD, list(_advice(attempts)) or [_without_attempt(last)])
+    text = text.format(channels=joined_by_or(channels), reason=why)
+    return Diagnosis(text, Tone.BAD, list(_advice(attempts)) or [_without_attempt(last)])
 
 
 def _with_errors(attempts: list[DeliveryAttempt]) -> str:

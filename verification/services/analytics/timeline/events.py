@@ -11,8 +11,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from verification.core.dates import CLOCK, written_moment
-from verification.core.numbers import grouped
+from verification.core.formats import CLOCK, grouped, written_moment
 from verification.models import (
     ChannelType,
     Choice,
@@ -37,7 +36,7 @@ AT_ONCE = timedelta(milliseconds=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class TimelineEvent:
     """One line of the story. ``row`` is what it is about, where that has a page of its own.
 
     ``request`` is the id of the request by which it came about, where one is kept.
@@ -51,18 +50,18 @@ class Event:
     request: str = ""
 
 
-def events_of(rows: Rows, now: datetime) -> list[Event]:
+def events_of(rows: Rows, now: datetime) -> list[TimelineEvent]:
     """Return what happened, the earliest first. Events of one moment keep the order in which they follow."""
-    told = [*_request(rows), *_refusals(rows), *_not_sent(rows)]
+    events = [*_request(rows), *_refusals(rows), *_not_sent(rows)]
     for place, message in enumerate(rows.messages):
-        told += _sending(rows, message, place)
-        told += _end(message)
-        told += _callback(rows, message)
-    told += [*_checks(rows), *_token(rows, now), *_over(rows, now), *_told(rows)]
-    return sorted(told, key=lambda event: event.at)
+        events += _sending(rows, message, place)
+        events += _end(message)
+        events += _callback(rows, message)
+    events += [*_checks(rows), *_token(rows, now), *_over(rows, now), *_events_sent(rows)]
+    return sorted(events, key=lambda event: event.at)
 
 
-def _request(rows: Rows) -> Iterator[Event]:
+def _request(rows: Rows) -> Iterator[TimelineEvent]:
     session = rows.session
     if session is None:
         return
@@ -77,10 +76,10 @@ def _request(rows: Rows) -> Iterator[Event]:
         facts.append(_("a test login"))
     asks = _("Your app asked for a code") if rows.messages or session.refusal else _("Your app opened a session")
     detail = " ".join(filter(None, (sentence(", ".join(facts)), _from(session.subnet))))
-    yield Event(session.created_at, asks, detail, request=session.request_id)
+    yield TimelineEvent(session.created_at, asks, detail, request=session.request_id)
 
 
-def _refusals(rows: Rows) -> Iterator[Event]:
+def _refusals(rows: Rows) -> Iterator[TimelineEvent]:
     for decision in rows.decisions:
         rule = RULES[decision.rule]
         text = _("Refused: {reason}").format(reason=lowered(str(rule.title)))
@@ -90,7 +89,7 @@ def _refusals(rows: Rows) -> Iterator[Event]:
                 "Refused: {reason}, {count} times within the hour",
                 decision.count,
             ).format(reason=lowered(str(rule.title)), count=decision.count)
-        yield Event(
+        yield TimelineEvent(
             max(decision.first_at, rows.began_at),
             text,
             _("{meaning} The log names {subject} alone, which another number may share.").format(
@@ -101,7 +100,7 @@ def _refusals(rows: Rows) -> Iterator[Event]:
         )
 
 
-def _not_sent(rows: Rows) -> Iterator[Event]:
+def _not_sent(rows: Rows) -> Iterator[TimelineEvent]:
     """Tell why nothing was sent: the refusal that the session notes, unless the log told it, and what it waits for."""
     session = rows.session
     if session is None or rows.messages:
@@ -109,9 +108,9 @@ def _not_sent(rows: Rows) -> Iterator[Event]:
     rule = refusal_of(session)
     if rule and not _is_logged(session.refusal, rows.decisions):
         text = _("Refused: {reason}").format(reason=lowered(str(rule.title)))
-        yield Event(session.created_at, text, str(rule.meaning), Tone.FAIR)
+        yield TimelineEvent(session.created_at, text, str(rule.meaning), Tone.FAIR)
     if session.awaited_channel:
-        yield Event(
+        yield TimelineEvent(
             session.created_at,
             _("{messenger} was chosen: the user has to start its bot first").format(
                 messenger=channel_name(session.awaited_channel)
@@ -122,21 +121,23 @@ def _not_sent(rows: Rows) -> Iterator[Event]:
 
 def _is_logged(refusal: str, decisions: list[Decision]) -> bool:
     """Return whether the decision log has told of the refusal. Of the guard's it names the very rule."""
-    told = {decision.rule for decision in decisions}
-    return rule_of(refusal) in told or (refusal == "guarded" and bool(told & set(GuardRule.values)))
+    logged = {decision.rule for decision in decisions}
+    return rule_of(refusal) in logged or (refusal == "guarded" and bool(logged & set(GuardRule.values)))
 
 
-def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
+def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent]:
     """Tell how a message came about, which providers were passed over, and what each one that was asked answered."""
     text, detail = _why_this_channel(rows, message, place)
     detail = " ".join(filter(None, (detail, _from(message.subnet))))
-    yield Event(message.created_at, text, detail, row=message, request=message.request_id)
+    yield TimelineEvent(message.created_at, text, detail, row=message, request=message.request_id)
     for provider, why in passed_over(rows, message):
-        yield Event(message.created_at, _("{provider} was not asked").format(provider=provider.name), why, row=provider)
+        yield TimelineEvent(
+            message.created_at, _("{provider} was not asked").format(provider=provider.name), why, row=provider
+        )
     if message.finished_at is None and message.sent_at is None and (aside := awaited(rows, message)):
         why = " ".join(filter(None, (set_aside(each.breaker, message) for each in aside)))
         at = max(message.created_at, aside[0].breaker.opened_at or message.created_at)
-        yield Event(at, waiting_for(aside).rstrip("."), why, Tone.FAIR, aside[0])
+        yield TimelineEvent(at, waiting_for(aside).rstrip("."), why, Tone.FAIR, aside[0])
     for attempt in attempts_of(message):
         answer = answer_of(attempt.outcome)
         asked = (
@@ -152,7 +153,7 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[Event]:
             else "",
             cost_words(attempt, message.channel),
         ]
-        yield Event(
+        yield TimelineEvent(
             attempt.created_at,
             _("{answer}, after {latency_ms} ms").format(
                 answer=answer.text.format(name=attempt.provider_name), latency_ms=grouped(attempt.latency_ms)
@@ -211,10 +212,10 @@ def _why_first(rows: Rows, message: Message) -> str:
     return _("Your app named it, or it was the first that the recipient could be reached over.")
 
 
-def _end(message: Message) -> Iterator[Event]:
+def _end(message: Message) -> Iterator[TimelineEvent]:
     """Tell how a message ended, where that is more than a provider's answer."""
     if message.lost_leases:
-        yield Event(
+        yield TimelineEvent(
             message.finished_at or message.due_at,
             ngettext(
                 "A worker lost the message {number} time",
@@ -229,9 +230,11 @@ def _end(message: Message) -> Iterator[Event]:
         return
     if message.status == MessageStatus.SUCCESS:
         if message.sent_at is None or message.finished_at - message.sent_at < AT_ONCE:
-            yield Event(message.finished_at, _("Counted as delivered"), _("Its provider gives no receipts."), Tone.GOOD)
+            yield TimelineEvent(
+                message.finished_at, _("Counted as delivered"), _("Its provider gives no receipts."), Tone.GOOD
+            )
         else:
-            yield Event(message.finished_at, _("Delivered, says the provider's receipt"), "", Tone.GOOD)
+            yield TimelineEvent(message.finished_at, _("Delivered, says the provider's receipt"), "", Tone.GOOD)
         return
     was_sent = message.sent_at is not None
     if message.status == MessageStatus.FAILED:
@@ -240,16 +243,16 @@ def _end(message: Message) -> Iterator[Event]:
         text = _("No receipt came") if was_sent else _("The message's time ended")
     said = [attempt.error for attempt in attempts_of(message)][-1:]
     detail = "" if message.error in said else sentence(message.error or "")  # the line before has these words
-    yield Event(message.finished_at, text, detail, Tone.FAIR if was_sent else Tone.BAD)
+    yield TimelineEvent(message.finished_at, text, detail, Tone.FAIR if was_sent else Tone.BAD)
 
 
-def _checks(rows: Rows) -> Iterator[Event]:
+def _checks(rows: Rows) -> Iterator[TimelineEvent]:
     session = rows.session
     if session is None:
         return
     for place, wrong in enumerate(rows.wrong_codes, start=1):
         locks = place == session.attempts_max
-        yield Event(
+        yield TimelineEvent(
             wrong.created_at,
             (
                 _("Wrong code, {place} of {attempts_max}: the session is locked")
@@ -262,15 +265,15 @@ def _checks(rows: Rows) -> Iterator[Event]:
         )
     if session.verified_at:
         subnet, request = (rows.token.subnet, rows.token.request_id) if rows.token else ("", "")
-        yield Event(session.verified_at, _("Right code"), _from(subnet), Tone.GOOD, request=request)
+        yield TimelineEvent(session.verified_at, _("Right code"), _from(subnet), Tone.GOOD, request=request)
 
 
-def _token(rows: Rows, now: datetime) -> Iterator[Event]:
+def _token(rows: Rows, now: datetime) -> Iterator[TimelineEvent]:
     token = rows.token
     if token is None:
         return
     if token.used_at:
-        yield Event(
+        yield TimelineEvent(
             token.used_at,
             _("Your server redeemed the verify token"),
             _("The user is proved to it."),
@@ -278,25 +281,27 @@ def _token(rows: Rows, now: datetime) -> Iterator[Event]:
             request=token.used_request_id,
         )
     elif token.expires_at <= now:
-        yield Event(token.expires_at, _("The verify token ran out"), _("Your server did not redeem it."), Tone.BAD)
+        yield TimelineEvent(
+            token.expires_at, _("The verify token ran out"), _("Your server did not redeem it."), Tone.BAD
+        )
 
 
-def _over(rows: Rows, now: datetime) -> Iterator[Event]:
+def _over(rows: Rows, now: datetime) -> Iterator[TimelineEvent]:
     session = rows.session
     if session and not session.verified_at and session.expires_at <= now:
-        yield Event(session.expires_at, _("The session ended"), _("From then on its code was worth nothing."))
+        yield TimelineEvent(session.expires_at, _("The session ended"), _("From then on its code was worth nothing."))
 
 
-def _callback(rows: Rows, message: Message) -> Iterator[Event]:
+def _callback(rows: Rows, message: Message) -> Iterator[TimelineEvent]:
     callback = getattr(message, "event", None)
     if callback is None:
         return
     host = host_of(callback, rows.project)
-    yield Event(callback.created_at, _("A callback to {host} was due").format(host=host), row=callback)
+    yield TimelineEvent(callback.created_at, _("A callback to {host} was due").format(host=host), row=callback)
     yield from _calls(callback, host)
 
 
-def _told(rows: Rows) -> Iterator[Event]:
+def _events_sent(rows: Rows) -> Iterator[TimelineEvent]:
     """Tell how the customer's server took the events of the session."""
     if rows.session is None:
         return
@@ -304,14 +309,14 @@ def _told(rows: Rows) -> Iterator[Event]:
         yield from _calls(event, host_of(event, rows.project))
 
 
-def _calls(event: WebhookEvent, host: str) -> Iterator[Event]:
+def _calls(event: WebhookEvent, host: str) -> Iterator[TimelineEvent]:
     """Tell each call of the customer's server, and what becomes of an event that no call has delivered so far."""
     tries = sorted(event.attempts.all(), key=lambda attempt: attempt.pk)
     for attempt in tries:
         is_taken = attempt.status is not None and 200 <= attempt.status < 300
         error = "" if attempt.error == f"HTTP {attempt.status}" else sentence(attempt.error)
         tone = Tone.GOOD if is_taken else Tone.FAIR
-        yield Event(attempt.created_at, _answer_to(event, attempt, host), error, tone, event)
+        yield TimelineEvent(attempt.created_at, _answer_to(event, attempt, host), error, tone, event)
     if event.delivered_at is None:
         yield from _left(event, tries[-1].created_at if tries else event.created_at)
 
@@ -332,14 +337,14 @@ def _answer_to(event: WebhookEvent, attempt: WebhookAttempt, host: str) -> str:
     return said.format(host=host, status=attempt.status, event=event.type, latency_ms=grouped(attempt.latency_ms))
 
 
-def _left(event: WebhookEvent, last_at: datetime) -> Iterator[Event]:
+def _left(event: WebhookEvent, last_at: datetime) -> Iterator[TimelineEvent]:
     is_callback = event.message_id is not None
     if event.due_at is not None:
         said = (
             _("The callback waits for its next try") if is_callback else _("The event {event} waits for its next try")
         )
         detail = _("It is due at {next_at}.").format(next_at=written_moment(event.due_at, CLOCK))
-        yield Event(last_at, said.format(event=event.type), detail, row=event)
+        yield TimelineEvent(last_at, said.format(event=event.type), detail, row=event)
     elif event.tries:
         said = (
             ngettext(
@@ -354,7 +359,7 @@ def _left(event: WebhookEvent, last_at: datetime) -> Iterator[Event]:
                 event.tries,
             )
         )
-        yield Event(last_at, said.format(event=event.type, number=event.tries), "", Tone.BAD, event)
+        yield TimelineEvent(last_at, said.format(event=event.type, number=event.tries), "", Tone.BAD, event)
 
 
 def _from(subnet: str) -> str:

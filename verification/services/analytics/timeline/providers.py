@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from providers import registry
-from providers.outcomes import Outcome
-from verification.core.dates import CLOCK, written_moment
+from providers.errors import Outcome
+from verification.core.formats import CLOCK, written_moment
 from verification.models import CircuitBreaker, Message, Provider
 from verification.services.analytics.timeline.rows import Rows, attempts_of
 from verification.services.analytics.timeline.words import channel_name
@@ -65,14 +65,14 @@ def awaited(rows: Rows, message: Message) -> list[Provider]:
 def waiting_for(aside: list[Provider]) -> str:
     """Tell in a sentence what a message waits for."""
     first, *others = aside
-    told = (
+    sentence = (
         _("Waiting: all {channel} providers are paused, {name} until {time}.")
         if others
         else _("Waiting: {name} is paused until {time}; there is no other {channel} provider.")
     )
     until = _open_until(first)
     time = written_moment(until, CLOCK) if until else "–"
-    return told.format(name=first.name, channel=channel_name(first.channel), time=time)
+    return sentence.format(name=first.name, channel=channel_name(first.channel), time=time)
 
 
 def _open_until(provider: Provider) -> datetime | None:

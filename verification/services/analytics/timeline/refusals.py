@@ -69,8 +69,8 @@ REMEDIES = {
 def bot_advice(session: Session) -> Advice:
     """Return what helps where the user has to start a bot first."""
     messenger = ChannelType(session.awaited_channel).label
-    told = _("Show the link to {messenger} where the user looks, and another channel beside it.")
-    return Advice(told.format(messenger=messenger))
+    advice = _("Show the link to {messenger} where the user looks, and another channel beside it.")
+    return Advice(advice.format(messenger=messenger))
 
 
 def remedy_of(rule: str) -> Advice | None:

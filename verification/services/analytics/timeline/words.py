@@ -11,8 +11,8 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from providers.outcomes import Outcome
-from verification.core.numbers import grouped
+from providers.errors import Outcome
+from verification.core.formats import grouped
 from verification.models import ChannelType
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Advice:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class OutcomeWords:
     """The words for one outcome of a call; ``{name}`` is the provider's. ``remedy`` is empty where nothing helps."""
 
     text: StrOrPromise
@@ -50,10 +50,12 @@ class Answer:
 
 _SECOND = gettext_lazy("Add a second provider of the channel, which takes over where {name} fails.")
 
-ANSWERS: dict[str, Answer] = {
-    Outcome.ACCEPTED: Answer(gettext_lazy("{name} accepted the message"), Tone.GOOD),
-    Outcome.NOT_APPLICABLE: Answer(gettext_lazy("{name} was passed over: it cannot carry this message"), Tone.PLAIN),
-    Outcome.REFUSED: Answer(
+ANSWERS: dict[str, OutcomeWords] = {
+    Outcome.ACCEPTED: OutcomeWords(gettext_lazy("{name} accepted the message"), Tone.GOOD),
+    Outcome.NOT_APPLICABLE: OutcomeWords(
+        gettext_lazy("{name} was passed over: it cannot carry this message"), Tone.PLAIN
+    ),
+    Outcome.REFUSED: OutcomeWords(
         gettext_lazy("{name} refused the recipient"),
         Tone.BAD,
         gettext_lazy(
@@ -61,40 +63,40 @@ ANSWERS: dict[str, Answer] = {
             " better."
         ),
     ),
-    Outcome.DECLINED: Answer(
+    Outcome.DECLINED: OutcomeWords(
         gettext_lazy("{name} declined the message"),
         Tone.BAD,
         gettext_lazy("Ask {name} whether it serves this country and route, or add a provider that does."),
     ),
-    Outcome.NO_ACCOUNT: Answer(
+    Outcome.NO_ACCOUNT: OutcomeWords(
         gettext_lazy("{name} knows no account of the recipient"),
         Tone.BAD,
         gettext_lazy("Offer this user another channel, such as SMS."),
     ),
-    Outcome.MISCONFIGURED: Answer(
+    Outcome.MISCONFIGURED: OutcomeWords(
         gettext_lazy("{name} refused our credentials, sender or text"),
         Tone.BAD,
         gettext_lazy("Open {name}, compare its settings with your account there, and press Check credentials."),
     ),
-    Outcome.OUT_OF_FUNDS: Answer(
+    Outcome.OUT_OF_FUNDS: OutcomeWords(
         gettext_lazy("{name} says that the account has no money left"),
         Tone.BAD,
         gettext_lazy("Top up your account with {name}."),
     ),
-    Outcome.RECIPIENT_LIMITED: Answer(
+    Outcome.RECIPIENT_LIMITED: OutcomeWords(
         gettext_lazy("{name} takes no more messages to this recipient for now"),
         Tone.FAIR,
         gettext_lazy("Nothing is broken: the user has asked often. Another channel, or some minutes, help."),
     ),
-    Outcome.RATE_LIMITED: Answer(
+    Outcome.RATE_LIMITED: OutcomeWords(
         gettext_lazy("{name} takes no more messages from us for now"),
         Tone.FAIR,
         gettext_lazy("Ask {name} for a higher rate, or add a second provider to share the traffic."),
     ),
-    Outcome.TEMPORARY: Answer(
+    Outcome.TEMPORARY: OutcomeWords(
         gettext_lazy("{name} failed, and surely sent nothing"), Tone.FAIR, _SECOND, "provider", True
     ),
-    Outcome.UNKNOWN: Answer(
+    Outcome.UNKNOWN: OutcomeWords(
         gettext_lazy("{name} gave no clear answer, so it may have sent the message"),
         Tone.FAIR,
         _SECOND,
@@ -102,10 +104,10 @@ ANSWERS: dict[str, Answer] = {
         True,
     ),
 }
-_OTHER = Answer(gettext_lazy("{name} answered"), Tone.PLAIN)
+_OTHER = OutcomeWords(gettext_lazy("{name} answered"), Tone.PLAIN)
 
 
-def answer_of(outcome: str) -> Answer:
+def answer_of(outcome: str) -> OutcomeWords:
     """Return the words for an attempt's outcome; for one that this version does not know, plain ones."""
     return ANSWERS.get(outcome, _OTHER)
 

@@ -49,26 +49,26 @@ WITHOUT_DATABASE = frozenset({"outside", "machine", "backups"})
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
+class SubjectFinding:
     """A finding and the subject that it belongs to."""
 
     subject: str
     finding: Finding
 
 
-def examine(aims: Aims, subjects: Collection[str] = tuple(SUBJECTS)) -> list[Diagnosis]:
+def examine(aims: Aims, subjects: Collection[str] = tuple(SUBJECTS)) -> list[SubjectFinding]:
     """Return all findings, the worst first."""
-    found: list[Diagnosis] = []
+    found: list[SubjectFinding] = []
     for subject in SUBJECTS:
         if subject not in subjects:
             continue
         for check in SUBJECTS[subject]:
             if subject in WITHOUT_DATABASE or not any(each.finding.name in AWAY for each in found):
-                found += [Diagnosis(subject, finding) for finding in _look(check, aims)]
+                found += [SubjectFinding(subject, finding) for finding in _look(check, aims)]
     return sorted(found, key=lambda each: -each.finding.severity)
 
 
-def worst(found: Collection[Diagnosis]) -> Severity:
+def worst(found: Collection[SubjectFinding]) -> Severity:
     return max((each.finding.severity for each in found), default=Severity.NOTE)
 
 

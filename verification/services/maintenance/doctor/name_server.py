@@ -7,7 +7,7 @@ SECONDS = 3.0  # for one try, over UDP or, where the answer is long, over TCP
 ALL_SECONDS = 6.0  # for one question: a packet may be lost, so it is asked once more
 
 
-class NoAnswer(Exception):
+class NameServerSilent(Exception):
     """The name server is silent, or said nothing that can be read."""
 
 
@@ -23,20 +23,20 @@ def texts_of(name: str, server: str = "") -> list[str]:
             host, resolver.port = _address(server)
             resolver.nameservers = [host]
     except NoResolverConfiguration:
-        raise NoAnswer("this machine has no name server") from None
+        raise NameServerSilent("this machine has no name server") from None
     except ValueError:
-        raise NoAnswer(f"{server} is no address of a name server") from None
+        raise NameServerSilent(f"{server} is no address of a name server") from None
     resolver.timeout = SECONDS
     try:
         found = resolver.resolve(name, "TXT", lifetime=ALL_SECONDS, search=False)
     except (NXDOMAIN, NoRecords):
         return []
     except LifetimeTimeout:
-        raise NoAnswer(f"{_named(server)} does not answer, or not in a way that can be read") from None
+        raise NameServerSilent(f"{_named(server)} does not answer, or not in a way that can be read") from None
     except NoNameservers:
-        raise NoAnswer(f"{_named(server)} answers with an error") from None
+        raise NameServerSilent(f"{_named(server)} answers with an error") from None
     except DNSException:
-        raise NoAnswer("the name cannot be asked for") from None
+        raise NameServerSilent("the name cannot be asked for") from None
     # The strings of one record belong together, as mail servers join them (RFC 7208, 3.3).
     return [b"".join(record.strings).decode("utf-8", "replace") for record in found]
 

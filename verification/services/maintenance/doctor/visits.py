@@ -38,7 +38,7 @@ class Unreachable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class VisitAnswer:
     """An answer from outside. ``certificate_ends`` is in seconds since 1970, None without TLS."""
 
     status: int
@@ -50,10 +50,10 @@ class Answer:
     def seen(self) -> dict[str, Any] | None:
         """The visitor as the service saw it; None where another service answers, or one with another SECRET_KEY."""
         try:
-            told = json.loads(self.body)
+            body = json.loads(self.body)
         except ValueError:
             return None
-        seen = told.get("seen") if isinstance(told, dict) else None
+        seen = body.get("seen") if isinstance(body, dict) else None
         return seen if isinstance(seen, dict) else None
 
 
@@ -70,7 +70,7 @@ def is_ours(text: str) -> bool:
         return False
 
 
-def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> Answer:
+def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> VisitAnswer:
     """Make one request and follow no redirect. Raises :class:`Untrusted` and :class:`Unreachable`."""
     parts = urlsplit(url)
     host = parts.hostname or ""
@@ -85,8 +85,8 @@ def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = 
             ends = _end_of_certificate(connection.sock)
             connection.request(method, parts.path or "/", headers=dict(headers or {}))
             response = connection.getresponse()
-            told = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, told, response.read(MAX_BYTES), ends)
+            received = {name.lower(): value for name, value in response.getheaders()}
+            return VisitAnswer(response.status, received, response.read(MAX_BYTES), ends)
         except ssl.SSLCertVerificationError as error:
             raise Untrusted(error.verify_message) from None
         except TimeoutError:

@@ -10,7 +10,7 @@ from django.db.models import Count, Sum
 from django.utils import timezone
 
 from verification.models import Decision, GuardBlock, GuardedSend, GuardRule
-from verification.models.guard_rules import REFUSES_SENDS
+from verification.models.guard import REFUSES_SENDS
 
 PREFIXES_SHOWN = 20  # the worst ones; the others are seldom of interest
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from verification import sql
 from verification.models import GuardBlock, GuardMode, GuardRule, Project
-from verification.models.guard_rules import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
+from verification.models.guard import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
 from verification.services.notifications import alerts
 from verification.services.records import decisions
 
@@ -39,7 +39,7 @@ OBSERVED = {  # what follows from a finding that the project only observes
 }
 
 
-class Unjudged(NamedTuple):
+class FailedSweep(NamedTuple):
     """A project that the sweep could not judge, and PostgreSQL's code of the error."""
 
     project_id: int
@@ -48,7 +48,7 @@ class Unjudged(NamedTuple):
 
 def sweep() -> None:
     """Look for countries that are not verified and for guessing, and tell the owners of all new findings."""
-    for project_id, fault in sql.call_many(Unjudged, "sweep_guard"):
+    for project_id, fault in sql.call_many(FailedSweep, "sweep_guard"):
         log.error("The guard could not judge project %s (SQLSTATE %s).", project_id, fault)
     announce()
 
@@ -69,7 +69,7 @@ def announce() -> int:
             log.error("Finding %s of project %s cannot be told: %r.", finding.pk, finding.project_id, error)
             continue
         if finding.rule not in REFUSES:
-            decisions.note(
+            decisions.record(
                 project_id=finding.project_id,
                 rule=finding.rule,
                 subject=subject_of(finding),

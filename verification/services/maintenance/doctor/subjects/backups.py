@@ -60,8 +60,8 @@ def backups_in(path: Path) -> list[Backup]:
 
 def _read(path: Path) -> Backup:
     if path.is_file():
-        told = path.stat()
-        return Backup(path, told.st_mtime, told.st_size)
+        status = path.stat()
+        return Backup(path, status.st_mtime, status.st_size)
     files = [file.stat() for file in path.rglob("*") if file.is_file()]
     newest = max((file.st_mtime for file in files), default=path.stat().st_mtime)
     return Backup(path, newest, sum(file.st_size for file in files))

@@ -104,7 +104,7 @@ def connections_are_left(aims: Aims) -> Iterator[Finding]:
         yield found(
             "connections-used-up",
             f"{load.used} of {load.most} connections to PostgreSQL are in use.",
-            "Lower DATABASE_CONNECTIONS or the number of processes, raise max_connections, or put PgBouncer between"
+            "Lower WEB_THREADS or the number of processes, raise max_connections, or put PgBouncer between"
             " (docs/operate.md, A pooler).",
         )
     if load.oldest > TRANSACTION_SECONDS:

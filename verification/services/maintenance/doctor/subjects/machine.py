@@ -16,10 +16,10 @@ def disk_is_free(aims: Aims) -> Iterator[Finding]:
     """Look at the disks of WATCHWORD_HOME, on which the embedded servers are, and of METRICS_DIR."""
     for folder in exposition.disks().values():
         disk = shutil.disk_usage(folder)
-        yield from judge_disk(folder, disk.free, disk.total)
+        yield from check_disk(folder, disk.free, disk.total)
 
 
-def judge_disk(folder: Path, free: int, total: int) -> Iterator[Finding]:
+def check_disk(folder: Path, free: int, total: int) -> Iterator[Finding]:
     if free >= LEAST_FREE * total:
         return
     found = critical if free < LAST_FREE * total else warning

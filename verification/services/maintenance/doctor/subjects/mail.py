@@ -16,7 +16,7 @@ from django.core.mail import get_connection
 
 from verification.models import ChannelType
 from verification.services.maintenance.doctor.findings import Aims, Finding, critical, note, warning
-from verification.services.maintenance.doctor.name_server import NoAnswer, texts_of
+from verification.services.maintenance.doctor.name_server import NameServerSilent, texts_of
 from verification.services.maintenance.doctor.subjects.providers import in_use
 
 Ask = Callable[[str], list[str]]
@@ -33,7 +33,7 @@ LEAST_RSA_BITS = 1_024  # Below that, receivers ignore the signature (RFC 8301).
 OWN_SERVER = "smtp"  # the type of provider whose mails have our domain as their envelope's, so that SPF is asked there
 SILENT_CONNECTIONS = (
     "django.core.mail.backends.console.EmailBackend",
-    "verification.core.mail_log.EmailBackend",
+    "verification.core.logs.EmailBackend",
     "django.core.mail.backends.locmem.EmailBackend",
     "django.core.mail.backends.dummy.EmailBackend",
 )
@@ -42,13 +42,13 @@ SILENT_CONNECTIONS = (
 def domains_are_set_up(aims: Aims) -> Iterator[Finding]:
     for domain, needs_spf in sending_domains().items():
         try:
-            yield from judge_domain(
+            yield from check_domain(
                 domain,
                 lambda name: texts_of(name, aims.nameserver),
                 needs_spf=needs_spf,
                 selectors=aims.dkim_selectors,
             )
-        except NoAnswer as error:
+        except NameServerSilent as error:
             yield note(
                 "domain-not-asked",
                 f"SPF, DKIM and DMARC of {domain} could not be looked at: {error}.",
@@ -96,7 +96,7 @@ def is_public(domain: str) -> bool:
     return "." in domain and not is_address and not domain.endswith(tuple(f".{end}" for end in PRIVATE))
 
 
-def judge_domain(domain: str, ask: Ask, *, needs_spf: bool, selectors: tuple[str, ...]) -> Iterator[Finding]:
+def check_domain(domain: str, ask: Ask, *, needs_spf: bool, selectors: tuple[str, ...]) -> Iterator[Finding]:
     yield from spf(domain, ask, is_needed=needs_spf)
     yield from dkim(domain, ask, selectors)
     yield from dmarc(domain, ask)

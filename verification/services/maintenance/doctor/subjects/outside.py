@@ -14,9 +14,9 @@ from verification.services.maintenance.doctor.findings import Aims, Finding, cri
 from verification.services.maintenance.doctor.visits import (
     HEADER,
     PATH,
-    Answer,
     Unreachable,
     Untrusted,
+    VisitAnswer,
     days_until,
     signature,
     visit,
@@ -86,7 +86,7 @@ def plain_http_is_sent_on(aims: Aims) -> Iterator[Finding]:
     yield from redirect(answer)
 
 
-def certificate(answer: Answer) -> Iterator[Finding]:
+def certificate(answer: VisitAnswer) -> Iterator[Finding]:
     if answer.certificate_ends is None or (days := days_until(answer.certificate_ends)) >= CERTIFICATE_DAYS:
         return
     yield warning(
@@ -96,11 +96,11 @@ def certificate(answer: Answer) -> Iterator[Finding]:
     )
 
 
-def hsts(answer: Answer) -> Iterator[Finding]:
+def hsts(answer: VisitAnswer) -> Iterator[Finding]:
     if answer.certificate_ends is None:
         return
-    told = answer.headers.get("strict-transport-security", "")
-    seconds = next((part.partition("=")[2] for part in told.split(";") if part.strip().startswith("max-age")), "0")
+    header = answer.headers.get("strict-transport-security", "")
+    seconds = next((part.partition("=")[2] for part in header.split(";") if part.strip().startswith("max-age")), "0")
     if not seconds.strip('" ').isdigit() or int(seconds.strip('" ')) < HSTS_LEAST:
         yield warning(
             "hsts-missing",
@@ -109,7 +109,7 @@ def hsts(answer: Answer) -> Iterator[Finding]:
         )
 
 
-def redirect(answer: Answer) -> Iterator[Finding]:
+def redirect(answer: VisitAnswer) -> Iterator[Finding]:
     if answer.status in REDIRECTS and answer.headers.get("location", "").startswith("https://"):
         return
     yield warning(
@@ -186,7 +186,7 @@ def version(seen: dict[str, Any]) -> Iterator[Finding]:
         )
 
 
-def clock(answer: Answer) -> Iterator[Finding]:
+def clock(answer: VisitAnswer) -> Iterator[Finding]:
     """Compare our clock with the Date of the answer, which is in whole seconds."""
     try:
         ahead = time.time() - parsedate_to_datetime(answer.headers["date"]).timestamp()

@@ -17,10 +17,10 @@ def system_checks(aims: Aims) -> Iterator[Finding]:
     """Run ``check --deploy --database default``; in the embedded mode, which is for trying, without ``--deploy``."""
     databases = [DEFAULT_DB_ALIAS]
     try:
-        told = checks.run_checks(include_deployment_checks=not settings.IS_EMBEDDED, databases=databases)
+        messages = checks.run_checks(include_deployment_checks=not settings.IS_EMBEDDED, databases=databases)
     except (DatabaseError, InterfaceError):  # another subject says so
-        told = checks.run_checks(include_deployment_checks=not settings.IS_EMBEDDED)
-    for message in told:
+        messages = checks.run_checks(include_deployment_checks=not settings.IS_EMBEDDED)
+    for message in messages:
         if message.is_silenced():
             continue
         severity = Severity.CRITICAL if message.level >= checks.ERROR else Severity.WARNING

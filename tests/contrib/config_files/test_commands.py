@@ -1,0 +1,181 @@
+"""exportproject, apply."""
+
+import io
+import json
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.admin.rows import a_message
+from tests.commands.running import run, run_json
+from tests.contrib.config_files.files import file_with, text_of
+from verification.models import Project, Provider, Recipient
+from verification.services.providers import editing
+from verification.services.providers.accounts import stored_secrets
+
+pytestmark = pytest.mark.django_db
+GATEWAY = {
+    "type": "http",
+    "settings": {"url": "https://sms.example/send", "username": "shop", "password": {"secret": "sms_password"}},
+}
+SHOP = {"Shop": {"settings": {"code_length": 4}, "providers": {"sms": {"Gateway": GATEWAY}}}}
+
+
+@pytest.fixture
+def file(tmp_path, monkeypatch):
+    """Writes a file of these projects, and returns its path. The environment knows the one secret."""
+    monkeypatch.setenv("WATCHWORD_SECRET_SMS_PASSWORD", "hunter2")
+
+    def write(projects=SHOP):
+        path = tmp_path / "shop.yaml"
+        path.write_text(projects if isinstance(projects, str) else text_of(file_with(projects)))
+        return str(path)
+
+    return write
+
+
+def status_of(*arguments):
+    """Run a command that exits; return its status and what it printed."""
+    output = io.StringIO()
+    with pytest.raises(SystemExit) as ended:
+        call_command(*arguments, stdout=output)
+    return ended.value.code, output.getvalue()
+
+
+def test_apply_makes_what_the_file_says_and_then_has_nothing_to_do(file):
+    first = run("apply", file(), "--yes")
+    assert "Shop (new)" in first and "~ settings.code_length: 6 → 4" in first
+    assert "Shop is new and has no keys: manage.py issuekey makes them." in first
+    assert stored_secrets(Provider.objects.get())["password"] == "hunter2"
+    assert run("apply", file(), "--yes").startswith("Everything is as ")
+    assert "hunter2" not in first
+
+
+def test_apply_with_dry_run_changes_nothing_and_tells_by_its_status(file):
+    status, text = status_of("apply", file(), "--dry-run")
+    assert (status, Project.objects.count()) == (2, 0)
+    assert "+ providers.sms.Gateway" in text and "Nothing was changed" in text
+    run("apply", file(), "--yes")
+    assert "nothing to change" in run("apply", file(), "--dry-run")
+
+
+def test_apply_tells_everything_as_json(file):
+    done = run_json("apply", file(), "--yes")
+    assert done["applied"] is True
+    (shop,) = done["projects"]
+    assert (shop["project"], shop["is_new"], shop["kept_secrets"]) == ("Shop", True, [])
+    assert {"path": "settings.code_length", "before": 6, "after": 4} in shop["changes"]
+    assert run_json("apply", file(), "--yes") == {
+        "applied": False,
+        "projects": [{"project": "Shop", "is_new": False, "changes": [], "kept_secrets": []}],
+    }
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("answer", "made"), [("y\n", 1), ("\n", 0), ("no\n", 0)])
+def test_apply_asks_at_a_terminal(file, monkeypatch, answer, made):
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    if made:
+        assert "Applied." in run("apply", file())
+    else:
+        with pytest.raises(CommandError, match="Nothing was changed"):
+            run("apply", file())
+    assert Project.objects.count() == made
+
+
+def test_apply_does_not_go_on_where_nobody_can_be_asked(file, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
+    with pytest.raises(CommandError, match="Give --yes"):
+        run("apply", file())
+    assert not Project.objects.exists()
+
+
+def test_apply_reads_secrets_from_a_folder(file, tmp_path):
+    folder = tmp_path / "secrets"
+    folder.mkdir()
+    (folder / "sms_password").write_text("from-a-file\n")
+    run("apply", file(), "--yes", "--secrets", str(folder))
+    assert stored_secrets(Provider.objects.get())["password"] == "from-a-file"
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "sms_other"])
+def test_apply_reads_no_variable_but_those_for_it(file, monkeypatch, name):
+    monkeypatch.setenv("SECRET_KEY", "the-installations")
+    wanted = {**GATEWAY, "settings": {**GATEWAY["settings"], "password": {"secret": name}}}
+    with pytest.raises(CommandError, match=f"the secret {name} is not given, and none is stored"):
+        run("apply", file({"Shop": {"providers": {"sms": {"Gateway": wanted}}}}), "--yes")
+
+
+@pytest.mark.parametrize("name", ["../sms_password", "/etc/hostname", "."])
+def test_apply_reads_no_file_beside_the_folder(file, tmp_path, name):
+    (tmp_path / "secrets").mkdir()
+    (tmp_path / "sms_password").write_text("beside")
+    wanted = {**GATEWAY, "settings": {**GATEWAY["settings"], "password": {"secret": name}}}
+    with pytest.raises(CommandError, match="write a name of up to 100 letters"):
+        run("apply", file({"Shop": {"providers": {"sms": {"Gateway": wanted}}}}), "--yes", "--secrets", str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (
+            "watchword: 1\nprojects:\n  Shop:\n    settings:\n      code_length: 5\n",
+            "line 5: projects.Shop.settings.code",
+        ),
+        ("watchword: 1\nwatchword: 2\n", "line 2: watchword: this stands here twice"),
+    ],
+)
+def test_apply_refuses_with_file_and_line(file, content, complaint):
+    with pytest.raises(CommandError, match=f"shop.yaml: {complaint}"):
+        run("apply", file(content), "--yes")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("/nowhere.yaml",), "/nowhere.yaml: it cannot be read: No such file"),
+        (("/nowhere.yaml", "--yes", "--dry-run"), "leave out --yes"),
+        (("/nowhere.yaml", "--secrets", "/nowhere"), "--secrets: there is no folder /nowhere"),
+    ],
+)
+def test_apply_says_what_is_wrong_with_its_arguments(arguments, complaint):
+    with pytest.raises(CommandError, match=complaint):
+        run("apply", *arguments)
+
+
+def test_what_exportproject_prints_is_what_apply_takes(file, tmp_path):
+    run("apply", file(), "--yes")
+    (tmp_path / "again.yaml").write_text(run("exportproject", "Shop"))
+    (tmp_path / "again.json").write_text(run("exportproject", "--all", "--json"))
+    assert "hunter2" not in (tmp_path / "again.yaml").read_text()
+    for name in ("again.yaml", "again.json"):
+        assert "nothing to change" in run("apply", str(tmp_path / name), "--dry-run")
+
+
+def test_exportproject_prints_the_schema():
+    assert json.loads(run("exportproject", "--schema"))["title"] == "Set-up of Watchword's projects"
+
+
+@pytest.mark.parametrize("arguments", [(), ("Shop", "--all"), ("Shop", "--schema")])
+def test_exportproject_wants_one_thing(arguments):
+    run("createproject", "Shop")
+    with pytest.raises(CommandError, match="Give projects, or --all, or --schema"):
+        run("exportproject", *arguments)
+
+
+def test_a_provider_with_much_traffic_is_not_removed_by_a_file(file, monkeypatch):
+    monkeypatch.setattr(editing, "MOST_ATTEMPTS", 3)
+    run("apply", file(), "--yes")
+    row = Provider.objects.get()
+    recipient = Recipient.objects.create(project=row.project, address="+4915112345678")
+    for number in range(5):
+        message = a_message(row.project, recipient, provider=row)
+        message.attempts.create(provider=row, provider_name="Gateway", outcome="accepted", latency_ms=number)
+    with pytest.raises(CommandError, match=f"more than 3 messages .* manage.py provider remove {row.pk} --yes"):
+        run("apply", file({"Shop": {"providers": {}}}), "--dry-run")
+    assert Provider.objects.exists()

@@ -1,0 +1,470 @@
+"""A set-up file is planned, applied, and then has nothing left to change."""
+
+import copy
+
+import pytest
+import yaml
+from django.apps import apps
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from tests import factories
+from tests.contrib.config_files.files import document, file_with, text_of
+from tests.fakes import collector
+from verification.contrib.config_files import apply_alerts, export, plan, schema
+from verification.contrib.config_files.dump import write
+from verification.contrib.config_files.load import FileRefused
+from verification.core.errors import UserError
+from verification.models import AuditEntry, Channel, ListEntry, Project, Provider
+from verification.services.projects import lists
+from verification.services.providers.accounts import stored_secrets
+from verification.services.texts import own
+
+pytestmark = pytest.mark.django_db
+
+WHOLE = {
+    "settings": {
+        "site_url": "https://shop.example",
+        "code_length": 4,
+        "countries": ["no", "DE"],
+        "sends_per_day": 7,
+        "alert_emails": ["ops@shop.example"],
+    },
+    "channels": {
+        "sms": {"name": "Text", "position": 1, "daily_budget": 500, "countries": ["NO"]},
+        "email": {"position": 2, "daily_budget": None},
+        "voice": {"is_active": False},
+    },
+    "fallback": [{"channel": "sms", "wait_seconds": 20}, {"channel": "voice", "wait_seconds": 30}],
+    "providers": {
+        "sms": {
+            "Gateway": {
+                "type": "http",
+                "priority": 5,
+                "weight": 3,
+                "only_prefixes": ["+47", "49"],
+                "settings": {
+                    "url": "https://sms.example/send",
+                    "username": "shop",
+                    "password": {"secret": "sms_password"},
+                },
+                "senders": {"+47": {"sender": "Shop"}},
+            },
+            "Spare": {"type": "http", "is_enabled": False, "settings": {"url": "https://spare.example/send"}},
+        }
+    },
+    "texts": {
+        "sms": {"de": {"text": "Ihr Code: {code}\nVon {project}"}, "NO": {"text": "Kode: {code}"}},
+        "email": {"de": {"subject": "Ihr Code", "text": "{code}"}},
+    },
+    "lists": {
+        "block": {"country": {"KP": {"note": "No business there."}}, "prefix": {"+1900": None}},
+        "safe": {"domain": {"shop.example": {"expires_at": "2099-01-01T00:00:00Z"}}},
+    },
+    "alerts": {"Team": {"kind": "slack", "address": {"secret": "team_chat"}}},
+}
+CHAT = "https://hooks.slack.example/services/T0/B0/quiet"
+SECRETS = {"sms_password": "hunter2", "team_chat": CHAT}.get
+
+
+def apply(file, find_secret=SECRETS, **options):
+    return plan.apply(document(file), find_secret=find_secret, **options)
+
+
+def test_a_file_makes_a_project_with_all_of_its_parts():
+    made = apply({"Shop": WHOLE})
+    project = Project.objects.get(name="Shop")
+    assert made.projects[0].is_new
+    assert (project.code_length, project.countries, project.sends_per_day) == (4, ["NO", "DE"], 7)
+    assert [channel.type for channel in project.channels.all()] == ["voice", "sms", "email"]
+    gateway = project.providers.get(name="Gateway")
+    assert (gateway.priority, gateway.only_prefixes) == (5, ["+47", "+49"])
+    assert stored_secrets(gateway)["password"] == "hunter2"
+    assert gateway.sender_rules.get().sender == "Shop"
+    assert not project.providers.get(name="Spare").is_enabled
+    assert {text.language for text in project.templates.filter(channel="sms")} == {"de", "NO".lower()}
+    assert project.list_entries.count() == 3
+    assert not project.keys.exists() and project.webhook_secrets.count() == 1
+
+
+def test_nothing_is_done_twice():
+    apply({"Shop": WHOLE})
+    lines = AuditEntry.objects.count()
+    assert apply({"Shop": WHOLE}).is_empty
+    assert AuditEntry.objects.count() == lines
+
+
+def test_what_was_exported_is_already_so():
+    apply({"Shop": WHOLE})
+    text = write(export.file_of(Project.objects.get(name="Shop")))
+    assert "hunter2" not in text
+    assert plan.plan(document(text)).is_empty
+
+
+def test_an_exported_file_makes_the_same_set_up_under_another_name():
+    apply({"Shop": WHOLE})
+    shop = Project.objects.get(name="Shop")
+    file = yaml.safe_load(write(export.file_of(shop)))
+    apply({"Copy": file["projects"]["Shop"]}, find_secret=lambda name: CHAT if "alerts" in name else "hunter2")
+    assert export.state_of(Project.objects.get(name="Copy")) == export.state_of(shop)
+
+
+def test_a_plan_changes_nothing_and_says_what_applying_then_does():
+    apply({"Shop": WHOLE})
+    before = export.state_of(Project.objects.get(name="Shop"))
+    wanted = copy.deepcopy(WHOLE)
+    wanted["settings"]["code_length"] = 6
+    wanted["providers"]["sms"] = {"Other": {"type": "http", "settings": {"url": "https://other.example/"}}}
+    planned = plan.plan(document({"Shop": wanted, "New": {}}), find_secret=SECRETS)
+    assert export.state_of(Project.objects.get(name="Shop")) == before
+    assert [(change.sign, change.path) for change in planned.projects[0].changes] == [
+        ("~", "settings.code_length"),
+        ("-", "providers.sms.Gateway"),
+        ("-", "providers.sms.Spare"),
+        ("+", "providers.sms.Other"),
+    ]
+    assert planned.projects[1].is_new and not Project.objects.filter(name="New").exists()
+    assert apply({"Shop": wanted, "New": {}}).digest == planned.digest
+
+
+def test_parts_and_settings_that_a_file_does_not_name_stay():
+    apply({"Shop": WHOLE})
+    before = export.state_of(Project.objects.get(name="Shop"))
+    apply({"Shop": {"settings": {"sends_per_day": 8}, "channels": {"sms": {}, "email": {}, "voice": {}}}})
+    before["settings"]["sends_per_day"] = 8
+    assert export.state_of(Project.objects.get(name="Shop")) == before
+
+
+def test_a_part_that_is_given_is_the_whole_part():
+    apply({"Shop": WHOLE})
+    apply({"Shop": {"fallback": [], "texts": {}, "lists": {"block": {}}, "providers": {}}})
+    project = Project.objects.get(name="Shop")
+    assert not project.fallback_steps.exists() and not project.templates.exists() and not project.providers.exists()
+    assert [entry.value for entry in project.list_entries.all()] == ["shop.example"]
+
+
+def test_recipients_on_lists_are_in_no_file_and_stay():
+    apply({"Shop": WHOLE})
+    project = Project.objects.get(name="Shop")
+    lists.add_entry(project=project, kind="block", subject="recipient", value="+4915112345678")
+    assert "4915112345678" not in write(export.file_of(project))
+    apply({"Shop": {"lists": {"block": {}, "safe": {}}}})
+    assert [entry.value for entry in project.list_entries.all()] == ["+4915112345678"]
+
+
+def test_an_entry_whose_end_is_past_is_passed_over():
+    entry = {"country": {"KP": {"expires_at": "2020-01-01T00:00:00Z"}}}
+    apply({"Shop": {"lists": {"block": entry}}})
+    assert not ListEntry.objects.exists()
+
+
+def test_an_entry_that_is_over_is_in_no_new_ones_way():
+    entry = {"country": {"KP": {"note": "Over."}}}
+    apply({"Shop": {"lists": {"block": entry}}})
+    ListEntry.objects.update(expires_at="2020-01-01T00:00:00Z")
+    apply({"Shop": {"lists": {"block": {"country": {"KP": {"note": "Again."}}}}}})
+    assert [(row.note, row.expires_at) for row in ListEntry.objects.all()] == [("Again.", None)]
+
+
+def test_a_long_list_takes_few_statements_and_has_its_bound():
+    entries = {f"+{number}": None for number in range(10_000, 10_000 + lists.MAX_ENTRIES)}
+    with CaptureQueriesContext(connection) as statements:
+        apply({"Shop": {"lists": {"block": {"prefix": entries}}}})
+    assert ListEntry.objects.count() == lists.MAX_ENTRIES
+    assert len(statements) < 60
+    with pytest.raises(FileRefused, match="lists.safe: The lists of a project hold at most 1,000 entries"):
+        apply({"Shop": {"lists": {"safe": {"domain": {"shop.example": None}}}}})
+
+
+def test_of_two_projects_none_is_changed_if_one_cannot_be():
+    with pytest.raises(FileRefused):
+        apply({"Good": {"settings": {"code_length": 4}}, "Bad": {"settings": {"code_digits": False}}})
+    assert not Project.objects.filter(name__in=("Good", "Bad")).exists()
+
+
+def test_a_provider_that_somebody_stopped_stays_so_unless_the_file_names_its_switch():
+    apply({"Shop": WHOLE})
+    text = write(export.file_of(Project.objects.get(name="Shop")))
+    Provider.objects.filter(name="Gateway").update(is_enabled=False)
+    apply(text)
+    assert not Provider.objects.get(name="Gateway").is_enabled
+    wanted = copy.deepcopy(WHOLE)
+    wanted["providers"]["sms"]["Gateway"]["is_enabled"] = True
+    apply({"Shop": wanted})
+    assert Provider.objects.get(name="Gateway").is_enabled
+
+
+def test_a_provider_that_is_written_otherwise_is_the_same_one():
+    apply({"Shop": WHOLE})
+    was = Provider.objects.get(name="Gateway").pk
+    wanted = copy.deepcopy(WHOLE)
+    wanted["providers"]["sms"]["gateway"] = wanted["providers"]["sms"].pop("Gateway")
+    apply({"Shop": wanted})
+    assert Provider.objects.get(name="gateway").pk == was
+
+
+def test_a_plan_that_was_overtaken_is_not_applied():
+    apply({"Shop": WHOLE})
+    wanted = {"Shop": {"settings": {"code_length": 6}}}
+    shown = plan.plan(document(wanted)).digest
+    Project.objects.filter(name="Shop").update(code_length=6)
+    with pytest.raises(plan.PlanChanged, match="changed in the meantime") as refused:
+        apply(wanted, shown=shown)
+    assert refused.value.plan.is_empty
+
+
+def test_a_channel_that_goes_takes_no_other_with_it():
+    apply({"Shop": WHOLE})
+    done = apply({"Shop": {"channels": {"sms": {}, "email": {}}}})
+    assert [(change.sign, change.path) for change in done.projects[0].changes] == [("-", "channels.voice")]
+    assert set(Channel.objects.values_list("type", flat=True)) == {"sms", "email"}
+
+
+def test_a_project_that_shares_its_name_is_refused():
+    factories.project("Twin")
+    factories.project("Other").set(name="Twin")
+    with pytest.raises(FileRefused, match="line 3: projects.Twin: 'Twin' names more than one project"):
+        apply({"Twin": {}})
+
+
+# --- secrets -------------------------------------------------------------------------------------------------------
+
+
+def test_a_secret_that_is_not_given_stays_and_one_that_is_changes_hidden():
+    apply({"Shop": WHOLE})
+    kept = plan.plan(document({"Shop": WHOLE}))
+    assert kept.is_empty and kept.projects[0].kept_secrets == ("sms_password", "team_chat")
+    changed = apply({"Shop": WHOLE}, find_secret={"sms_password": "other"}.get)
+    (change,) = changed.projects[0].changes
+    assert (change.path, change.before, change.after) == (
+        "providers.sms.Gateway.settings.password",
+        "(hidden)",
+        "(hidden)",
+    )
+    assert stored_secrets(Provider.objects.get(name="Gateway"))["password"] == "other"
+
+
+def test_null_takes_a_secret_away():
+    apply({"Shop": WHOLE})
+    wanted = copy.deepcopy(WHOLE)
+    wanted["providers"]["sms"]["Gateway"]["settings"]["password"] = None
+    apply({"Shop": wanted})
+    assert not stored_secrets(Provider.objects.get(name="Gateway"))["password"]
+
+
+def test_a_secret_that_is_neither_given_nor_stored_is_asked_for():
+    with pytest.raises(FileRefused, match="settings.password: the secret sms_password is not given, and none is"):
+        apply({"Shop": WHOLE}, find_secret=plan.no_secrets)
+
+
+def test_a_stored_secret_does_not_follow_its_account_to_another_server():
+    apply({"Shop": WHOLE})
+    wanted = copy.deepcopy(WHOLE)
+    wanted["providers"]["sms"]["Gateway"]["settings"]["url"] = "https://elsewhere.example/send"
+    with pytest.raises(FileRefused, match="settings.password: enter it again, as it would go to another server"):
+        apply({"Shop": wanted}, find_secret=plan.no_secrets)
+
+
+def test_a_challenges_secret_travels_by_name():
+    settings = {
+        "challenge_mode": "always",
+        "challenge_provider": "turnstile",
+        "challenge_site_key": "0x4A",
+        "challenge_secret": {"secret": "shop_turnstile"},
+    }
+    apply({"Shop": {"settings": settings}}, find_secret={"shop_turnstile": "0x4SECRET"}.get)
+    text = write(export.file_of(Project.objects.get(name="Shop")))
+    assert "0x4SECRET" not in text and "secret: shop_challenge_secret" in text
+    assert plan.plan(document(text)).is_empty
+
+
+# --- bad input -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        (
+            {"settings": {"code_lenght": 4}},
+            r"settings.code_lenght: there is nothing of this name. Is code_length meant",
+        ),
+        ({"settings": {"code_length": 5}}, "settings.code_length: write one of 4, 6"),
+        ({"settings": {"code_length": "6"}}, "settings.code_length: "),
+        ({"settings": {"sends_per_day": "many"}}, "settings.sends_per_day: a whole number is expected"),
+        ({"settings": {"allow_voip": "yes"}}, "settings.allow_voip: true or false is expected"),
+        ({"settings": {"countries": "DE"}}, "settings.countries: a list is expected"),
+        ({"settings": {"countries": ["Atlantis"]}}, "settings.countries.0: 2 characters is the most"),
+        ({"settings": {"countries": ["XX"]}}, "settings.countries: 'XX' is not a country"),
+        ({"settings": {"retention_days": 0}}, "settings.retention_days: 1 is the least"),
+        ({"settings": {"guard_country_percent": 101}}, "settings.guard_country_percent: 100 is the most"),
+        ({"settings": {"code_digits": False}}, "a code has digits, letters or both"),
+        ({"settings": {"alert_url": "https://10.0.0.1/x"}}, "settings.alert_url: "),
+        ({"settings": {"event_url": "https://10.0.0.1/x"}}, "settings.event_url: "),
+        ({"settings": {"events": ["session.closed"]}}, "settings.events.0: write one of session.opened"),
+        ({"settings": {"is_enabled": False}}, "settings.is_enabled: this is not set by a file"),
+        ({"settings": {"challenge_secret": "0xSECRET"}}, "challenge_secret: a secret is not written into the file"),
+        ({"keys": {}}, "keys: there is nothing of this name here, but settings, channels"),
+        ({"channels": {"fax": {}}}, "channels.fax: there is nothing of this name here"),
+        ({"channels": {"sms": {"image_url": "http://a.example/"}}}, "channels.sms.image_url: .*begins with https"),
+        ({"fallback": [{"channel": "sms", "wait_seconds": 4}]}, "fallback.0.wait_seconds: 5 is the least"),
+        ({"fallback": [{"channel": "sms"}]}, "fallback.0: wait_seconds is missing"),
+        ({"fallback": [{"channel": "email", "wait_seconds": 9}]}, "fallback.0.channel: write one of sms"),
+        (
+            {"fallback": [{"channel": "sms", "wait_seconds": seconds} for seconds in (9, 10)]},
+            "fallback.1.channel: sms stands here twice",
+        ),
+        ({"providers": {"sms": {"A": {}}}}, "providers.sms.A: type is missing"),
+        ({"providers": {"sms": {"A": {"type": "pigeon"}}}}, "providers.sms.A.type: write one of"),
+        ({"providers": {"sms": {"A": {"type": "http"}}}}, "providers.sms.A.settings.url: this setting is required"),
+        (
+            {"providers": {"sms": {"A": {"type": "http", "settings": {"url": "https://10.0.0.1/"}}}}},
+            "providers.sms.A.settings.url: ",
+        ),
+        (
+            {"providers": {"sms": {"A": {"type": "http", "settings": {"colour": "red"}}}}},
+            "providers.sms.A.settings.colour: there is nothing of this name",
+        ),
+        (
+            {"providers": {"sms": {"A": {"type": "http", "settings": {"password": "hunter2"}}}}},
+            "providers.sms.A.settings.password: a secret is not written into the file",
+        ),
+        ({"channels": {}, "providers": {"sms": {"Spare": WHOLE["providers"]["sms"]["Spare"]}}}, "lists the channels"),
+        ({"texts": {"sms": {"de": {"text": "Hallo"}}}}, "texts.sms.de.text: The placeholder {code} is missing"),
+        ({"texts": {"sms": {"deutsch!": {"text": "{code}"}}}}, "texts.sms.deutsch!: 'deutsch!' is not a language"),
+        ({"texts": {"messenger_b": {}}}, "texts.messenger_b: there is nothing of this name"),
+        ({"lists": {"block": {"country": {"XX": None}}}}, "lists.block.country.XX: 'XX' is not a country"),
+        ({"lists": {"block": {"prefix": {"+49": None, "49": None}}}}, r"lists.block.prefix.49: \+49 stands here twice"),
+        ({"lists": {"block": {"recipient": {}}}}, "lists.block.recipient: there is nothing of this name"),
+        ({"lists": {"safe": {"country": {}}}}, "lists.safe.country: there is nothing of this name"),
+        (
+            {"lists": {"block": {"country": {"KP": {"expires_at": "tomorrow"}}}}},
+            "country.KP.expires_at: write a time with its zone",
+        ),
+        (  # in UTC that is the year 10000, which Python cannot read back
+            {"lists": {"block": {"country": {"KP": {"expires_at": "9999-12-31T23:59:59-12:00"}}}}},
+            "country.KP.expires_at: write a time with its zone",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_path_and_nothing_is_done(more, complaint):
+    with pytest.raises(FileRefused, match=complaint) as refused:
+        apply({"Shop": more})
+    assert all(fault.line > 2 for fault in refused.value.faults)
+    assert "hunter2" not in str(refused.value) and "0xSECRET" not in str(refused.value)
+    assert not Project.objects.filter(name="Shop").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("projects: {}", "line 1: watchword is missing"),
+        ("watchword: 2\nprojects: {}", "line 1: watchword: 1 is expected"),
+        ("watchword: 1", "projects is missing"),
+        ("- 1", "line 1: names with values are expected"),
+        ("watchword: 1\nprojects: {Shop: 1}", "line 2: projects.Shop: names with values are expected"),
+        ("watchword: 1\nprojects: {'12': {}}", "line 2: projects.12: .*digits alone"),
+    ],
+)
+def test_what_is_no_set_up_at_all_is_refused(text, complaint):
+    with pytest.raises(FileRefused, match=complaint):
+        apply(text)
+
+
+def test_the_line_of_a_fault_is_the_one_in_the_file():
+    text = text_of(file_with({"Shop": {"settings": {"code_length": 6, "sends_per_day": "many"}}}))
+    with pytest.raises(FileRefused) as refused:
+        apply(text)
+    (fault,) = refused.value.faults
+    assert text.splitlines()[fault.line - 1].strip() == "sends_per_day: many"
+
+
+def test_thousands_of_faults_are_not_all_put_into_words():
+    settings = {f"name{number}": 1 for number in range(3_000)}
+    found = schema.faults(document({"settings": settings}))
+    assert len(found) == schema.MOST_FAULTS
+
+
+def test_all_faults_by_the_schema_are_told_at_once():
+    with pytest.raises(FileRefused) as refused:
+        apply({"Shop": {"settings": {"code_length": 5, "sends_per_day": "many", "colour": "red"}}})
+    assert len(refused.value.faults) == 3
+
+
+@pytest.mark.parametrize("texts", [{}, {"sms": {"de": {"text": "Code {code}"}}}])
+def test_a_text_that_has_to_stay_stays(texts, monkeypatch):
+    apply({"Shop": WHOLE})
+    project = Project.objects.get(name="Shop")
+
+    def keep(project, channel, language):
+        raise UserError("End that trial first.")
+
+    monkeypatch.setattr(own, "REQUIREMENTS", [keep])
+    with pytest.raises(FileRefused, match="End that trial first"):
+        apply({"Shop": {"texts": texts}})
+    assert project.templates.get(channel="sms", language="de").text == "Ihr Code: {code}\nVon {project}"
+    apply({"Shop": {"texts": WHOLE["texts"]}})  # what the file leaves as it is
+
+
+def test_a_price_list_is_brought_compared_line_by_line_and_refused_with_its_line():
+    prices = {"DE": "0.075 EUR segment", "DE from 2027-01-01": "0.08 EUR segment", "default": "0.12 EUR message"}
+    provider = {"type": "collector", "settings": {"name": "a"}, "prices": prices}
+    file = {"Priced": {"providers": {"sms": {"Gateway": provider}}}}
+    collector.install()
+    apply(file)
+    row = Provider.objects.get(name="Gateway")
+    assert (row.price_list, row.prices.count()) == (1, 3)
+    assert export.file_of(row.project)["projects"]["Priced"]["providers"]["sms"]["Gateway"]["prices"] == prices
+    assert apply(file).is_empty
+    prices["default"] = "0.2 EUR message"
+    (change,) = apply(file).projects[0].changes
+    assert (change.path, change.before, change.after) == (
+        "providers.sms.Gateway.prices.default", "0.12 EUR message", "0.2 EUR message",
+    )  # fmt: skip
+    prices["XX"] = "0.2 EUR"
+    with pytest.raises(FileRefused, match="prices.XX: write a price"):
+        apply(file)
+
+
+def test_alert_services_are_brought_by_name_with_their_address_as_a_secret():
+    apply({"Chats": {"alerts": WHOLE["alerts"]}})
+    project = Project.objects.get(name="Chats")
+    row = project.alert_services.get()
+    assert (row.kind, row.name, apply_alerts.read(row)) == ("slack", "Team", CHAT)
+    exported = export.file_of(project)["projects"]["Chats"]["alerts"]["Team"]
+    assert exported["address"] == {"secret": "chats_alerts_team"} and CHAT not in str(exported)
+    off = {"Team": {**WHOLE["alerts"]["Team"], "is_enabled": False}}
+    told = plan.apply(document({"Chats": {"alerts": off}}))  # nobody gives the address, and it stays
+    assert [(each.path, each.after) for each in told.projects[0].changes] == [("alerts.Team.is_enabled", False)]
+    moved = apply({"Chats": {"alerts": off}}, {"team_chat": f"{CHAT}-2"}.get).projects[0]
+    assert [str(each.after) for each in moved.changes] == ["(hidden)"]
+    apply({"Chats": {"alerts": {}}})
+    assert not project.alert_services.exists()
+
+
+@pytest.mark.parametrize(
+    ("service", "complaint"),
+    [
+        ({"kind": "slack"}, "address is missing"),
+        ({"kind": "slack", "address": "https://hooks.slack.example/1"}, "not written into the file"),
+        ({"kind": "slack", "address": {"secret": "unknown"}}, "not given"),
+        ({"kind": "telegram", "address": {"secret": "team_chat"}}, "no token of a bot"),
+        ({"kind": "pager", "address": {"secret": "team_chat"}}, "write one of"),
+    ],
+)
+def test_an_alert_service_that_cannot_be_told_is_refused(service, complaint):
+    with pytest.raises(FileRefused, match=complaint):
+        apply({"Chats": {"alerts": {"Team": service}}})
+
+
+@pytest.mark.skipif(not apps.is_installed("verification.contrib.route_optimizer"), reason="there is no such choice")
+def test_the_best_for_the_money_needs_prices_which_the_same_file_may_bring():
+    providers = {"sms": {"Gateway": {"type": "collector", "settings": {"name": "a"}}}}
+    file = {"Priced": {"channels": {"sms": {"routing": "best_price"}}, "providers": providers}}
+    collector.install()
+    with pytest.raises(FileRefused, match="routing: The best for the money needs prices, and Gateway has none"):
+        apply(file)
+    providers["sms"]["Gateway"]["prices"] = {"default": "0.12 EUR message"}
+    apply(file)
+    assert Channel.objects.get(project__name="Priced").routing == "best_price"
+    providers["sms"]["Gateway"]["prices"] = {}
+    apply(file)  # the choice is as it was, and is not judged again

@@ -1,0 +1,171 @@
+"""The chart of deploy/helm, rendered by Helm's own engine and judged by the schemas of Kubernetes."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from tests.deploy.test_image import settings_that_are_told
+from tests.live import ROOT
+
+CHART = ROOT / "deploy" / "helm" / "watchword"
+PYTHON = ROOT / "var" / "helm" / "bin" / "python"
+NEEDED = {"host": "codes.example.com", "existingSecret": "watchword"}
+EVERYTHING = NEEDED | {
+    "image": {"repository": "registry.example.com/watchword", "digest": "sha256:" + "a" * 64},
+    "connections": {"enabled": True},
+    "worker": {"autoscaling": {"enabled": True}},
+    "web": {"autoscaling": {"enabled": True}},
+    "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "tls", "annotations": {"a": "b"}},
+    "podMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "imagePullSecrets": [{"name": "registry"}],
+    "nodeSelector": {"disk": "ssd"},
+    "tolerations": [{"key": "codes", "operator": "Exists"}],
+}
+# One start of Helm's library answers for all values, as it takes a second.
+PROGRAM = """
+import json, sys
+import helm_python, kubernetes_validate, yaml
+chart, cases = json.load(sys.stdin)
+answers = []
+for values in cases:
+    try:
+        with helm_python.Chart.load(chart) as loaded:
+            texts = loaded.render(values, name="codes", namespace="codes").values()
+    except helm_python.HelmError as error:
+        answers.append({"error": str(error)})
+        continue
+    objects = [each for text in texts for each in yaml.safe_load_all(text) if each]
+    wrong = []
+    for each in objects:
+        if each["apiVersion"].startswith("monitoring.coreos.com"):
+            continue  # the operator's own kind
+        try:
+            kubernetes_validate.validate(each, "1.30", strict=True)
+        except kubernetes_validate.ValidationError as error:
+            wrong.append(f"{each['kind']}: {error}")
+    findings = helm_python.lint(chart, values, strict=True)["messages"]
+    findings = [each["error"] for each in findings if each["severity"] > 1]  # warnings and errors
+    answers.append({"objects": objects, "wrong": wrong, "findings": findings})
+print(json.dumps(answers))
+"""
+
+pytestmark = pytest.mark.skipif(not PYTHON.exists(), reason="Helm's library is not installed: .ci/run does it.")
+
+
+def rendered(*cases):
+    done = subprocess.run(
+        [PYTHON, "-c", PROGRAM], input=json.dumps([str(CHART), cases]), capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    refused = (
+        {},
+        {"host": "codes.example.com"},
+        NEEDED | {"settings": {"SECRET_KEY": "in a file that anyone reads"}},
+        NEEDED | {"webb": {"replicas": 3}},
+        NEEDED | {"podMonitor": {"enable": True}},
+    )
+    return dict(
+        zip(
+            ("least", "most", "no host", "no secret", "open secret", "mistyped", "mistyped within"),
+            rendered(NEEDED, EVERYTHING, *refused),
+            strict=True,
+        )
+    )
+
+
+def by_name(answer):
+    return {(each["kind"], each["metadata"]["name"]): each for each in answer["objects"]}
+
+
+@pytest.mark.parametrize("case", ["least", "most"])
+def test_the_chart_renders_to_what_kubernetes_takes(answers, case):
+    assert (answers[case]["wrong"], answers[case]["findings"]) == ([], [])
+
+
+@pytest.mark.parametrize("case", ["no host", "no secret", "open secret", "mistyped", "mistyped within"])
+def test_values_that_cannot_serve_are_refused_by_the_schema(answers, case):
+    assert re.search("schema", answers[case]["error"])
+
+
+def test_nothing_runs_but_what_was_asked_for(answers):
+    assert set(by_name(answers["least"])) == {
+        ("Deployment", "codes-web"),
+        ("Service", "codes-web"),
+        ("Deployment", "codes-worker"),
+        ("Job", "codes-migrate"),
+        ("PodDisruptionBudget", "codes-web"),
+        ("PodDisruptionBudget", "codes-worker"),
+    }
+    assert set(by_name(answers["most"])) - set(by_name(answers["least"])) == {
+        ("Deployment", "codes-connections"),
+        ("HorizontalPodAutoscaler", "codes-web"),
+        ("HorizontalPodAutoscaler", "codes-worker"),
+        ("Ingress", "codes"),
+        ("PodDisruptionBudget", "codes-connections"),
+        ("PodMonitor", "codes"),
+    }
+
+
+def test_every_pod_runs_without_rights_on_a_root_that_is_read_only(answers):
+    kinds = ("Deployment", "Job")
+    pods = [each["spec"]["template"]["spec"] for each in answers["most"]["objects"] if each["kind"] in kinds]
+    assert len(pods) == 4
+    for pod in pods:
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        assert pod["automountServiceAccountToken"] is False
+        for container in pod["containers"]:
+            assert container["securityContext"]["readOnlyRootFilesystem"] is True
+            assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+            assert container["envFrom"] == [{"secretRef": {"name": "watchword"}}]
+            assert container["image"].endswith("@sha256:" + "a" * 64)
+            assert {each["name"] for each in container["env"]} <= settings_that_are_told()
+
+
+def test_the_migrations_run_before_anything_else_of_a_version(answers):
+    job = by_name(answers["least"])["Job", "codes-migrate"]
+    assert job["metadata"]["annotations"]["helm.sh/hook"] == "pre-install,pre-upgrade"
+    assert job["spec"]["template"]["spec"]["containers"][0]["command"] == ["python", "manage.py", "migrate"]
+
+
+def test_one_worker_holds_the_connections_and_the_queue_decides_how_many_others_run(answers):
+    made = by_name(answers["most"])
+    connections = made["Deployment", "codes-connections"]["spec"]
+    assert (connections["replicas"], connections["strategy"]) == (1, {"type": "Recreate"})
+    assert "--connections" in connections["template"]["spec"]["containers"][0]["command"]
+    assert "replicas" not in made["Deployment", "codes-worker"]["spec"]
+    (metric,) = made["HorizontalPodAutoscaler", "codes-worker"]["spec"]["metrics"]
+    name = metric["external"]["metric"]["name"]
+    assert f"`{name}` | `queue`" in (ROOT / "docs" / "metrics.md").read_text()
+
+
+def test_the_chart_has_the_versions_of_the_service():
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    (version,) = re.findall(r'(?m)^version = "(.+)"$', (ROOT / "pyproject.toml").read_text())
+    assert (chart["version"], chart["appVersion"]) == (version, version)
+
+
+@pytest.mark.parametrize("kind", ["worker", "connections"])
+def test_a_worker_is_probed_by_the_file_that_it_touches(answers, kind):
+    """By the database it would be restarted whenever that is away."""
+    pod = by_name(answers["most"])["Deployment", f"codes-{kind}"]["spec"]["template"]["spec"]
+    container = next(each for each in pod["containers"] if each["name"] == kind)
+    command = container["livenessProbe"]["exec"]["command"]
+    assert command == ["sh", "-c", 'test -n "$(find /tmp/worker.alive -mmin -1)"']
+    assert container["command"][-2:] == ["--alive-file", "/tmp/worker.alive"]
+
+
+def test_prometheus_knows_the_pods_by_the_job_that_the_alarms_ask_for(answers):
+    made = by_name(answers["most"])
+    label = made["PodMonitor", "codes"]["spec"]["jobLabel"]
+    pods = [each["spec"]["template"]["metadata"]["labels"] for (kind, _), each in made.items() if kind == "Deployment"]
+    jobs = set(re.findall(r'up\{job="([a-z]+)"\}', (ROOT / "deploy" / "prometheus" / "rules.yml").read_text()))
+    assert {labels[label] for labels in pods} == jobs == {"watchword"}

@@ -1,0 +1,79 @@
+"""Pip installs what `requirements/lock` wrote from the .in files: everything by version and hash."""
+
+import json
+import re
+import subprocess
+import tomllib
+from importlib.metadata import PackageNotFoundError, metadata
+
+import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "requirements"
+PIN = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z,]+\])?==(\S+)", re.MULTILINE)
+
+
+def asked_for(name):
+    """The pins of one .in file and of those that it includes."""
+    text = (FOLDER / f"{name}.in").read_text()
+    included = re.findall(r"^-r ([a-z]+)\.in$", text, re.MULTILINE)
+    return dict(PIN.findall(text)) | {package: pin for other in included for package, pin in asked_for(other).items()}
+
+
+def locked(name):
+    return dict(PIN.findall((FOLDER / f"{name}.txt").read_text()))
+
+
+@pytest.mark.parametrize("name", ["local", "production", "dev", "site"])
+def test_a_lock_holds_what_was_asked_for_and_every_file_by_its_hash(name):
+    pins = locked(name)
+    assert len(asked_for(name)) < len(pins)
+    assert {package: pins.get(package) for package in asked_for(name)} == asked_for(name)
+    requirements = re.split(r"(?m)^(?=[a-z])", (FOLDER / f"{name}.txt").read_text())[1:]
+    assert [text for text in requirements if not re.search(r"--hash=sha256:[0-9a-f]{64}", text)] == []
+
+
+@pytest.mark.parametrize("name", ["local", "production"])
+def test_what_runs_is_what_was_tested(name):
+    tested = locked("dev") | {"sentry-sdk": locked("production")["sentry-sdk"]}
+    assert locked(name).items() <= tested.items()
+
+
+def licences():
+    return tomllib.loads((FOLDER / "licences.toml").read_text())
+
+
+def test_every_package_that_is_installed_has_a_licence_that_was_judged():
+    told = licences()
+    assert set(told["packages"]) == set(locked("local")) | set(locked("production"))
+    words = {word for said in told["packages"].values() for word in re.split(r"[ ()]+", said)}
+    used = words - {"AND", "OR", ""}
+    assert used == set(told["judged"])
+
+
+def test_a_package_that_names_its_licence_in_spdx_has_that_one_beside_what_it_brings_along():
+    told = licences()["packages"]
+    named = {}
+    for package in told:
+        try:
+            named[package] = metadata(package)["License-Expression"]
+        except PackageNotFoundError:
+            continue  # for another Python or system, or in the production image alone
+    named = {package: licence for package, licence in named.items() if licence}
+    assert len(named) > 30
+    assert {package: told[package] for package in named if not told[package].startswith(named[package])} == {}
+
+
+@pytest.mark.parametrize("which", ["production", "local"])
+def test_the_bill_of_materials_is_valid_and_has_every_package_of_the_lock(which):
+    written = subprocess.run([FOLDER / "sbom", which], check=True, capture_output=True, text=True).stdout
+    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(written) is None
+    bill = json.loads(written)
+    lines = re.findall(r"(?m)^([a-z0-9._-]+)(?:\[[a-z,]+\])?==(\S+)", (FOLDER / f"{which}.txt").read_text())
+    assert [(part["name"], part["version"]) for part in bill["components"]] == lines
+    files = [file for part in bill["components"] for file in part["externalReferences"]]
+    digests = re.findall(r"sha256:([0-9a-f]{64})", (FOLDER / f"{which}.txt").read_text())
+    assert sorted(file["hashes"][0]["content"] for file in files) == sorted(digests)

@@ -1,0 +1,253 @@
+"""A project's set-up as a file: downloaded, and taken back once the difference was seen."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from unfold.decorators import action
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
+
+from verification.admin.auth.reauthentication import without_asking
+from verification.admin.base.display import page_address
+from verification.admin.base.model_admin import ScopedAdmin
+from verification.admin.base.permissions import sees_addresses
+from verification.admin.projects.project import ProjectAdmin
+from verification.contrib.config_files.dump import SCHEMA_PATH, write
+from verification.contrib.config_files.export import file_of
+from verification.contrib.config_files.load import FileRefused, read
+from verification.contrib.config_files.plan import Change, Plan, PlanChanged, apply, plan, secret_names
+from verification.contrib.config_files.schema import SECRET_NAME
+from verification.contrib.config_files.showing import is_told, leaves, words
+from verification.core import crypto
+from verification.core.crypto import DecryptionFailed, decrypt, encrypt
+from verification.models import Project
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+MAX_BYTES = 64 * 1024  # Bytes of a file: it travels encrypted in two forms, and a request has 256 KiB.
+MAX_SECRETS = 50  # Secrets that are asked for beside a difference; more than any project has providers in use.
+PREFIX = "secret_"  # before the name of a secret, so that none meets another field
+WORDS = {
+    "+": (gettext_lazy("Added"), "ww-success"),
+    "~": (gettext_lazy("Changed"), "ww-info"),
+    "-": (gettext_lazy("Removed"), "ww-danger"),
+}
+_NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9]+")
+
+
+class FileForm(forms.Form):
+    """Takes a file by upload or pasted, and the secrets that it names."""
+
+    upload = forms.FileField(required=False, label=gettext_lazy("File"), widget=UnfoldAdminFileFieldWidget)
+    text = forms.CharField(
+        required=False,
+        strip=False,
+        label=gettext_lazy("Or its text"),
+        widget=UnfoldAdminTextareaWidget(
+            attrs={"rows": 12, "spellcheck": "false", "autocomplete": "off", "class": "ww-lines ww-file"}
+        ),
+    )
+
+    def __init__(self, *arguments: Any, names: Iterable[str] = (), **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for name in names:
+            self.fields[PREFIX + name] = forms.CharField(
+                required=False,
+                label=_("Secret {name}").format(name=name),
+                help_text=_("Left empty, what is stored stays."),
+                widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+            )
+
+    def clean(self) -> dict[str, Any]:
+        """Put the file's text under ``text``, whichever way it came."""
+        values: dict[str, Any] = super().clean() or self.cleaned_data
+        if upload := values.get("upload"):
+            try:
+                values["text"] = upload.read(MAX_BYTES + 1).decode("utf-8-sig")
+            except UnicodeDecodeError:
+                raise forms.ValidationError(_("The file is not text in UTF-8.")) from None
+        text = values.get("text", "").replace("\r\n", "\n")
+        if not text.strip():
+            raise forms.ValidationError(_("Choose a file, or paste its text."))
+        if len(text.encode()) > MAX_BYTES:
+            raise forms.ValidationError(
+                _("The file has more than {number} kB. The operator applies larger ones: manage.py apply.").format(
+                    number=MAX_BYTES // 1024
+                )
+            )
+        values["text"] = text
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """One difference as the page shows it. ``rows`` are the values of a row that is added."""
+
+    word: StrOrPromise
+    tone: str
+    path: str
+    before: str = ""
+    after: str = ""
+    rows: tuple[tuple[str, str], ...] = ()
+
+
+@without_asking
+@action(description=gettext_lazy("Set-up file"), icon="description", permissions=["change"], url_path="file")
+def show_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Show the page, or what a file would change. Nothing is changed here."""
+    project: Project = page.find(request, object_id)
+    if request.method != "POST":
+        return _download(project) if "download" in request.GET else _page(page, request, project)
+    form = FileForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _page(page, request, project, form=form)
+    text = form.cleaned_data["text"]
+    secrets = {
+        name.removeprefix(PREFIX): value
+        for name, value in request.POST.items()
+        if name.startswith(PREFIX) and isinstance(value, str) and value
+    }
+    return _show_changes(page, request, project, text, secrets)
+
+
+@action(description=gettext_lazy("Apply the file"), permissions=["change"], url_path="apply-file")
+def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Apply the file whose difference was shown, if the difference is still the same."""
+    project: Project = page.find(request, object_id)
+    if request.method != "POST":
+        return HttpResponseRedirect(_address(project))
+    try:
+        text, secrets, digest = _unseal(request, project)
+    except (DecryptionFailed, ValueError):
+        page.message_user(request, _("The page was open in another session. Choose the file again."), messages.WARNING)
+        return HttpResponseRedirect(_address(project))
+    try:
+        done = apply(
+            read(text),
+            find_secret=secrets.get,
+            only=project,
+            shown=digest,
+            sees_addresses=sees_addresses(request.user, project.pk),
+        )
+    except PlanChanged as error:
+        page.message_user(request, str(error), messages.WARNING)
+        return _show_changes(page, request, project, text, secrets)
+    except FileRefused:
+        return _show_changes(page, request, project, text, secrets)
+    number = len(done.projects[0].changes)
+    done_text = ngettext("The file is applied: {number} change.", "The file is applied: {number} changes.", number)
+    page.message_user(request, done_text.format(number=number))
+    return HttpResponseRedirect(page_address(project))
+
+
+def _show_changes(
+    page: ScopedAdmin, request: HttpRequest, project: Project, text: str, secrets: dict[str, str]
+) -> HttpResponse:
+    """Show what a file would change, or why it cannot be applied."""
+    names: list[str] = []
+    try:
+        document = read(text)
+        names = [name for name in secret_names(document) if re.fullmatch(SECRET_NAME, name)][:MAX_SECRETS]
+        planned = plan(
+            document,
+            find_secret=secrets.get,
+            only=project,
+            sees_addresses=sees_addresses(request.user, project.pk),
+        )
+    except FileRefused as error:
+        context: dict[str, Any] = {"faults": error.faults}
+    else:
+        context = {
+            "plan": planned.projects[0],
+            "changes": [_change_row(change) for change in planned.projects[0].changes],
+            "loses_credentials": any(
+                change.sign == "-" and change.path.startswith("providers.") for change in planned.projects[0].changes
+            ),
+            "other_name": _other_name(document.value, project),
+            "held": "" if planned.is_empty else _seal(request, project, text, secrets, planned),
+        }
+    form = FileForm(initial={"text": text}, names=names)
+    return _page(page, request, project, form=form, given=sorted(secrets), asks_secrets=bool(names), **context)
+
+
+def _page(
+    page: ScopedAdmin, request: HttpRequest, project: Project, *, form: FileForm | None = None, **more: Any
+) -> HttpResponse:
+    context = page.page_context(
+        request,
+        _("Set-up file"),
+        object=project,
+        form=form or FileForm(),
+        back=page_address(project),
+        address=_address(project),
+        apply_address=reverse("admin:verification_project_apply_file", args=(project.pk,)),
+        schema=SCHEMA_PATH,
+        **more,
+    )
+    response = TemplateResponse(request, "admin/verification/project/file.html", context)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def _change_row(change: Change) -> ChangeRow:
+    word, tone = WORDS[change.sign]
+    if change.sign == "-":
+        return ChangeRow(word, tone, change.path)
+    if isinstance(change.after, dict):
+        rows = tuple((name, words(value)) for name, value in leaves(change.after) if is_told(value))
+        return ChangeRow(word, tone, change.path, rows=rows)
+    before = words(change.before) if change.sign == "~" else ""
+    return ChangeRow(word, tone, change.path, before, words(change.after))
+
+
+def _download(project: Project) -> HttpResponse:
+    name = _NOT_IN_A_NAME.sub("-", project.name).strip("-").lower() or f"project-{project.pk}"
+    return HttpResponse(
+        write(file_of(project)),
+        content_type="application/yaml; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}.yaml"', "Cache-Control": "no-store"},
+    )
+
+
+def _other_name(file: dict[str, Any], project: Project) -> str:
+    """Return the name that the file gives the project, where it is another."""
+    name: str = next(iter(file["projects"]))
+    return "" if name == project.name else name
+
+
+def _address(project: Project) -> str:
+    return reverse("admin:verification_project_show_file", args=(project.pk,))
+
+
+def _seal(request: HttpRequest, project: Project, text: str, secrets: dict[str, str], planned: Plan) -> str:
+    """Return the file with its secrets as the page carries it to the next step: encrypted, for this session alone."""
+    held = json.dumps([text, secrets, planned.digest], ensure_ascii=False)
+    return base64.b64encode(encrypt(held, binding=_binding(request, project))).decode()
+
+
+def _unseal(request: HttpRequest, project: Project) -> tuple[str, dict[str, str], str]:
+    """Raises :class:`DecryptionFailed` or ``ValueError`` for what this session was not given."""
+    text, secrets, digest = json.loads(
+        decrypt(base64.b64decode(request.POST.get("held", "")), binding=_binding(request, project))
+    )
+    return text, secrets, digest
+
+
+def _binding(request: HttpRequest, project: Project) -> str:
+    return crypto.held_form_binding(request.session.session_key, _address(project))
+
+
+ProjectAdmin.add_actions(show_file, apply_file, inner_steps=("apply-file",))

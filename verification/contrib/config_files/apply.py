@@ -1,0 +1,273 @@
+"""Bringing a project to what a file says, part by part. What is as it should be already is not written again.
+
+All of it runs in the caller's transaction. The first thing that cannot be is raised with its path; the caller undoes
+the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
+
+from providers.errors import SettingsInvalid
+from verification.contrib.config_files import sections
+from verification.contrib.config_files.load import Document, Fault, FileRefused, Path
+from verification.core.crypto import DecryptionFailed
+from verification.core.errors import UserError
+from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
+from verification.models.audit import change_row, save_changes, set_value
+from verification.models.fields import clean_language
+from verification.services.projects.ceilings import require_budget_below_ceiling
+from verification.services.projects.lists import add_new_entries, clean_value
+from verification.services.projects.settings import (
+    SWITCHES_RECIPIENTS_ON,
+    all_faults,
+    challenge_secret_of,
+    seal_challenge_secret,
+)
+from verification.services.texts import own
+
+Finder = Callable[[str], str | None]  # from the name of a secret to its text, or to None where nobody has given it
+
+
+@dataclass(slots=True)
+class ApplyContext:
+    """The things that every part needs: the project, the file for the lines of its refusals, and who knows the secrets.
+
+    ``is_trial`` says that all will be undone, ``sees_addresses`` that who brings the file may see whole recipients.
+    ``kept`` gathers the names of secrets that nobody has given and that stay
+    as they are stored; ``routed`` the channels whose choice of the provider differs from before.
+    """
+
+    project: Project
+    document: Document
+    find_secret: Finder
+    is_trial: bool
+    sees_addresses: bool
+    kept: list[str] = field(default_factory=list)
+    routed: list[Channel] = field(default_factory=list)
+
+    def refuse(self, path: Path, sentence: str) -> UserError:
+        return self.document.refusal(Fault(path, sentence))
+
+    @contextmanager
+    def judging(self, path: Path) -> Iterator[None]:
+        """Turn what fields, adapters and services refuse into the refusal of the file, with path and line."""
+        try:
+            yield
+        except FileRefused:
+            raise
+        except SettingsInvalid as error:
+            faults = (Fault((*path, "settings", name), f"{text}.") for name, text in error.errors.items())
+            raise self.document.refusal(*faults) from None
+        except ValidationError as error:
+            by_name = error.message_dict if hasattr(error, "error_dict") else {"": error.messages}
+            faults = (Fault((*path, name) if name else path, texts[0]) for name, texts in by_name.items())
+            raise self.document.refusal(*faults) from None
+        except DecryptionFailed:
+            raise self.refuse(
+                path, _("its stored secrets cannot be read with the present encryption keys. Give them again.")
+            ) from None
+        except UserError as error:
+            raise self.refuse(path, str(error)) from None
+
+    def secret(self, path: Path, reference: Mapping[str, str], *, is_stored: bool) -> str | None:
+        """Return the text of a secret; None where the stored one stays."""
+        name = reference[sections.SECRET]
+        text = self.find_secret(name)
+        if text:
+            return text
+        if not is_stored:
+            raise self.refuse(path, _("the secret {name} is not given, and none is stored.").format(name=name))
+        self.kept.append(name)
+        return None
+
+
+def bring_settings(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    project, changed = bringing.project, []
+    for name, value in wanted.items():
+        setting = sections.SETTINGS[name]
+        with bringing.judging((*path, name)):
+            if isinstance(setting, models.BinaryField):
+                is_changed = _bring_challenge_secret(bringing, value, (*path, name))
+            else:
+                is_changed = set_value(project, setting, value)
+                if is_changed and name == "event_recipients" and value and not bringing.sees_addresses:
+                    raise UserError(str(SWITCHES_RECIPIENTS_ON))
+        if is_changed:
+            changed.append(name)
+    if not changed:
+        return
+    if found := all_faults(project, changed):
+        faults = (Fault((*path, name) if name in sections.SETTINGS else path, text) for name, text in found.items())
+        raise bringing.document.refusal(*faults)
+    project.save(update_fields=changed)
+
+
+def _bring_challenge_secret(bringing: ApplyContext, value: Mapping[str, str] | None, path: Path) -> bool:
+    project = bringing.project
+    if value is None:
+        is_changed, project.challenge_secret = bool(project.challenge_secret), None
+        return is_changed
+    text = bringing.secret(path, value, is_stored=bool(project.challenge_secret))
+    if text is None or text == _readable_challenge_secret(project):
+        return False
+    project.challenge_secret = seal_challenge_secret(project, text)
+    return True
+
+
+def _readable_challenge_secret(project: Project) -> str:
+    try:
+        return challenge_secret_of(project)
+    except DecryptionFailed:
+        return ""
+
+
+def bring_channels(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    rows = {row.type: row for row in bringing.project.channels.all()}
+    for name in rows.keys() - wanted.keys():
+        rows[name].delete()
+    for name, values in wanted.items():
+        row = rows.get(name) or Channel(project=bringing.project, type=name)
+        with bringing.judging((*path, name)):
+            changed = change_row(row, sections.CHANNEL, values)
+        if "daily_budget" in changed:
+            with bringing.judging((*path, name, "daily_budget")):
+                require_budget_below_ceiling(row.daily_budget)
+        save_changes(row, changed)
+        if "routing" in changed:
+            bringing.routed.append(row)
+
+
+def bring_fallback(bringing: ApplyContext, wanted: list[dict[str, Any]], path: Path) -> None:
+    rows = list(bringing.project.fallback_steps.all())
+    if [{name: getattr(row, name) for name in sections.STEP} for row in rows] == wanted:
+        return
+    channels = [step["channel"] for step in wanted]
+    for position, channel in enumerate(channels):
+        if channel in channels[:position]:
+            raise bringing.refuse(
+                (*path, position, "channel"), _("{channel} stands here twice.").format(channel=channel)
+            )
+    by_channel = {row.channel: row for row in rows}
+    for channel in by_channel.keys() - set(channels):
+        by_channel[channel].delete()
+    for position, values in enumerate(wanted):
+        row = by_channel.get(values["channel"]) or FallbackStep(project=bringing.project, channel=values["channel"])
+        with bringing.judging((*path, position)):
+            changed = change_row(row, sections.STEP, values)
+        if row.position != position:
+            row.position = position
+            changed.append("position")
+        save_changes(row, changed)
+
+
+def bring_texts(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    project = bringing.project
+    rows = {(row.channel, row.language): row for row in project.templates.all()}
+    given: dict[tuple[str, str], Path] = {}
+    for channel, languages in wanted.items():
+        for language in languages:
+            at = (*path, channel, language)
+            with bringing.judging(at):
+                key = channel, own.canonical_language(clean_language(language))
+            if key in given:
+                raise bringing.refuse(at, _("the language {key} stands here twice.").format(key=key[1]))
+            given[key] = at
+    for key in rows.keys() - given.keys():
+        with bringing.judging((*path, key[0])):
+            own.require_changeable(project, *key)
+        rows[key].delete()
+    for key, at in given.items():
+        values = wanted[key[0]][at[-1]]
+        row = rows.get(key)
+        if row is None:
+            row = MessageTemplate(project=project, channel=key[0], language=key[1])
+            with bringing.judging(at):
+                own.require_room(project)
+        with bringing.judging(at):
+            changed = change_row(row, sections.TEXT, values)
+            if changed:
+                own.require_changeable(project, *key)
+        if changed:
+            faults = own.faults(project=project, channel=row.channel, text=row.text, subject=row.subject)
+            if faults:
+                raise bringing.document.refusal(*(Fault((*at, "text"), sentence) for sentence in faults))
+        save_changes(row, changed)
+
+
+def bring_lists(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    """Bring the lists that are given. Entries about recipients, which no file holds, stay."""
+    for kind, subjects in wanted.items():
+        rows = {
+            (row.subject, row.value): row
+            for row in bringing.project.list_entries.live().filter(kind=kind)
+            if row.subject in sections.SUBJECTS[kind]  # type: ignore[index]  # the values of the enumeration
+        }
+        given: dict[tuple[str, str], tuple[Path, Any]] = {}
+        for subject, entries in subjects.items():
+            for value, more in entries.items():
+                at = (*path, kind, subject, value)
+                with bringing.judging(at):
+                    key = subject, clean_value(kind, subject, value)
+                if key in given:
+                    raise bringing.refuse(at, _("{key} stands here twice.").format(key=key[1]))
+                given[key] = at, more or {}
+        for key in rows.keys() - given.keys():
+            rows[key].delete()
+        new = []
+        for key, (at, values) in given.items():
+            entry = _entry(bringing, kind, key, values, rows.get(key), at)
+            if entry is not None:
+                new.append(entry)
+        with bringing.judging((*path, kind)):
+            add_new_entries(bringing.project, new)
+
+
+def _entry(
+    bringing: ApplyContext,
+    kind: str,
+    key: tuple[str, str],
+    values: Mapping[str, Any],
+    row: ListEntry | None,
+    path: Path,
+) -> ListEntry | None:
+    """Bring an entry that is there already; return one that is new.
+
+    One whose end is past is passed over, so that a file can be applied again later.
+    """
+    wanted = {"note": values.get("note", ""), "expires_at": None}
+    if (text := values.get("expires_at")) is not None:
+        with bringing.judging((*path, "expires_at")):
+            wanted["expires_at"] = _time(text)
+    is_past = wanted["expires_at"] is not None and wanted["expires_at"] <= timezone.now()
+    if row is None:
+        new = ListEntry(project=bringing.project, kind=kind, subject=key[0], value=key[1], **wanted)
+        return None if is_past else new
+    if is_past:
+        row.delete()
+        return None
+    with bringing.judging(path):
+        changed = change_row(row, sections.ENTRY, wanted)
+    save_changes(row, changed)
+    return None
+
+
+def _time(text: str) -> Any:
+    """Read a time as files write it. Raises :class:`UserError`."""
+    try:
+        found = parse_datetime(text)
+        if found is not None and found.tzinfo is not None:
+            return found.astimezone(UTC)  # the last day of the year 9999 may lie behind what Python can read in UTC
+    except (ValueError, OverflowError):
+        pass
+    raise UserError(_("write a time with its zone, such as 2027-01-31T12:00:00Z."))

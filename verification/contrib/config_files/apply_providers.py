@@ -1,0 +1,142 @@
+"""Bringing a project's providers, with their settings, secrets and senders, to what a file says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from providers import registry
+from verification.contrib.config_files import sections
+from verification.contrib.config_files.apply import ApplyContext
+from verification.contrib.config_files.load import Path
+from verification.core.crypto import DecryptionFailed
+from verification.core.errors import UserError
+from verification.models import Provider, SenderRule
+from verification.models.audit import change_row, save_changes
+from verification.models.bounds import MAX_SENDERS
+from verification.models.fields import clean_prefix
+from verification.services.providers import price_lists
+from verification.services.providers.accounts import add_provider, stored_secrets
+from verification.services.providers.editing import change_provider, remove_provider
+from verification.services.providers.price_lists import PriceLine
+
+
+def bring_providers(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    """Bring the providers. Those that the file lacks go first, as they may take the places of new ones."""
+    rows = {(row.channel, row.name.lower()): row for row in bringing.project.providers.all()}
+    given: dict[tuple[str, str], Path] = {}
+    for channel, names in wanted.items():
+        for name in names:
+            at = (*path, channel, name)
+            key = channel, name.strip().lower()
+            if key in given:
+                raise bringing.refuse(at, _("another provider of the channel has this name."))
+            given[key] = at
+    for key in rows.keys() - given.keys():
+        with bringing.judging((*path, key[0], rows[key].name)):
+            remove_provider(rows[key], is_trial=bringing.is_trial)
+    for key, at in given.items():
+        values = wanted[key[0]][at[-1]]
+        with bringing.judging(at):
+            row = rows.get(key)
+            row = _add(bringing, values, at) if row is None else _change(bringing, row, values, at)
+        if "prices" in values:
+            _bring_prices(bringing, row, values["prices"], (*at, "prices"))
+        if "senders" in values:
+            _bring_senders(bringing, row, values["senders"], (*at, "senders"))
+
+
+def _add(bringing: ApplyContext, values: Mapping[str, Any], path: Path) -> Provider:
+    settings = _settings(bringing, None, values, path)
+    row = add_provider(
+        project=bringing.project,
+        channel=str(path[-2]),
+        provider_type=values["type"],
+        name=str(path[-1]).strip(),
+        values=settings,
+    )
+    save_changes(row, change_row(row, sections.PROVIDER, _fields(values)))
+    return row
+
+
+def _change(bringing: ApplyContext, row: Provider, values: Mapping[str, Any], path: Path) -> Provider:
+    if row.type != values["type"]:
+        raise bringing.refuse(
+            (*path, "type"),
+            _("the provider is of type {type}. Take another name for another type.").format(type=row.type),
+        )
+    fields = {**_fields(values), "name": str(path[-1]).strip()}
+    change_provider(row, fields, _settings(bringing, row, values, path))
+    return row
+
+
+def _fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in sections.PROVIDER}
+
+
+def _settings(bringing: ApplyContext, row: Provider | None, values: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Return the settings that the file names, with the secrets that were given. Those that stay are left out."""
+    names = sections.secrets_of(registry.adapter_class(values["type"]))
+    stored = _stored(row)
+    found: dict[str, Any] = {}
+    for name, value in values.get("settings", {}).items():
+        if name not in names or value is None:
+            found[name] = value
+            continue
+        text = bringing.secret((*path, "settings", name), value, is_stored=bool(stored is None or stored.get(name)))
+        if text is not None:
+            found[name] = text
+    return found
+
+
+def _stored(row: Provider | None) -> dict[str, Any] | None:
+    """Return the stored secrets; None where there are some that no key opens."""
+    if row is None:
+        return {}
+    try:
+        return stored_secrets(row)
+    except DecryptionFailed:
+        return None
+
+
+def _bring_prices(bringing: ApplyContext, provider: Provider, wanted: Mapping[str, str], path: Path) -> None:
+    """Put the list of the file in the place of the provider's, if they differ."""
+    given: dict[tuple[str, date], PriceLine] = {}
+    for key, value in wanted.items():
+        at = (*path, key)
+        with bringing.judging(at):
+            line = price_lists.read_entry(key, value)
+        if (line.place, line.valid_from) in given:
+            raise bringing.refuse(at, _("{to} stands here twice for one day.").format(to=line.to))
+        given[line.place, line.valid_from] = line
+    if price_lists.difference(price_lists.lines_of(provider), given.values()).is_empty:
+        return
+    with bringing.judging(path):
+        number = Provider.objects.values_list("price_list", flat=True).get(pk=provider.pk)
+        price_lists.replace(provider, given.values(), number=number)
+
+
+def _bring_senders(bringing: ApplyContext, provider: Provider, wanted: Mapping[str, Any], path: Path) -> None:
+    if len(wanted) > MAX_SENDERS:
+        raise bringing.refuse(path, _("a provider has at most {max_senders} senders.").format(max_senders=MAX_SENDERS))
+    rows = {row.prefix: row for row in provider.sender_rules.all()}
+    given: dict[str, Path] = {}
+    for text in wanted:
+        at = (*path, text)
+        with bringing.judging(at):
+            prefix = clean_prefix(text)
+        if prefix in given:
+            raise bringing.refuse(at, _("{prefix} stands here twice.").format(prefix=prefix))
+        given[prefix] = at
+    for prefix in rows.keys() - given.keys():
+        rows[prefix].delete()
+    for prefix, at in given.items():
+        row = rows.get(prefix) or SenderRule(provider=provider, prefix=prefix)
+        with bringing.judging(at):
+            changed = change_row(row, sections.SENDER, wanted[str(at[-1])])
+            if not any(getattr(row, name) for name in sections.SENDER):
+                raise UserError(_("give a sender or DLT ids, or take the line away."))
+        save_changes(row, changed)

@@ -1,0 +1,175 @@
+"""A project's set-up, as it is now."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from django.db import models
+
+from providers import registry
+from verification.contrib.config_files import sections
+from verification.contrib.config_files.apply_alerts import read
+from verification.core.crypto import DecryptionFailed
+from verification.models import AlertService, Project, Provider
+from verification.services.projects.settings import challenge_secret_of
+from verification.services.providers import price_lists
+from verification.services.providers.accounts import is_known, stored_secrets
+
+_NOT_IN_A_NAME = re.compile(r"[^a-z0-9]+")
+_UNREADABLE = "\0unreadable"  # in place of a secret that no key opens; no secret holds a NUL
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A secret in a set-up that is compared with another: equal to the same secret, and shown to nobody."""
+
+    digest: bytes
+
+    def __str__(self) -> str:
+        return "(hidden)"
+
+
+Writer = Callable[[tuple[str, ...], str], Any]  # from what a secret belongs to and its text to what stands for it
+
+
+def file_of(*projects: Project) -> dict[str, Any]:
+    """Return the file of these projects: plain values, with each secret as a reference.
+
+    A provider's switch is written only where it is off, so that no file resumes what somebody has stopped since.
+    """
+    names = References()
+    setups = {project.name: setup_of(project, names.write) for project in projects}
+    for setup in setups.values():
+        for rows in setup["providers"].values():
+            for row in rows.values():
+                if row["is_enabled"]:
+                    del row["is_enabled"]
+    return {"watchword": sections.FORMAT, "projects": setups}
+
+
+def state_of(project: Project) -> dict[str, Any]:
+    """Return the set-up for comparing it with another: each secret is there as a :class:`Hidden`."""
+    return setup_of(project, lambda _, text: Hidden(hashlib.sha256(text.encode()).digest()))
+
+
+def setup_of(project: Project, write: Writer) -> dict[str, Any]:
+    """Return the set-up with every part, also those that are empty. ``write`` decides what stands for a secret."""
+    texts = project.templates.order_by("channel", "language")
+    providers = project.providers.order_by("channel", "priority", "id").prefetch_related("sender_rules")
+    return {
+        "settings": _settings(project, write),
+        "channels": {row.type: _values(row, sections.CHANNEL) for row in project.channels.all()},
+        "fallback": [_values(row, sections.STEP) for row in project.fallback_steps.all()],
+        "providers": _nested(((row.channel, row.name), _provider(row, write)) for row in providers),
+        "texts": _nested(((row.channel, row.language), _values(row, sections.TEXT)) for row in texts),
+        "lists": _lists(project),
+        "alerts": {row.name: _alert_service(row, write) for row in project.alert_services.all()},
+    }
+
+
+def _settings(project: Project, write: Writer) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, field in sections.SETTINGS.items():
+        if not isinstance(field, models.BinaryField):
+            found[name] = _plain(getattr(project, name))
+        elif getattr(project, name):
+            found[name] = write((project.name, name), _opened(lambda: challenge_secret_of(project)))
+    return found
+
+
+def _provider(row: Provider, write: Writer) -> dict[str, Any]:
+    found = {"type": row.type, **_values(row, sections.PROVIDER), "settings": _settings_of(row, write)}
+    found["prices"] = dict(map(price_lists.entry_of, price_lists.lines_of(row)))
+    if row.channel in sections.WITH_SENDERS:
+        found["senders"] = {rule.prefix: _values(rule, sections.SENDER) for rule in row.sender_rules.all()}
+    return found
+
+
+def _alert_service(row: AlertService, write: Writer) -> dict[str, Any]:
+    address = read(row) or _UNREADABLE
+    values = {name: value for name, value in _values(row, sections.ALERT_SERVICE).items() if name != "name"}
+    return {"kind": row.kind, **values, sections.ADDRESS: write((str(row.project), "alerts", row.name), address)}
+
+
+def _settings_of(row: Provider, write: Writer) -> dict[str, Any]:
+    """Return a provider's settings in the order of the adapter. Of a type that is not run here the plain ones."""
+    if not is_known(row.type):
+        return dict(row.settings)
+    adapter = registry.adapter_class(row.type)
+    names = sections.secrets_of(adapter)
+    stored = _secrets(row, names)
+    found: dict[str, Any] = {}
+    for setting in adapter.declared:
+        if setting.name not in names:
+            found[setting.name] = row.settings.get(setting.name, setting.default)
+        elif stored.get(setting.name):
+            found[setting.name] = write((str(row.project), row.channel, row.name, setting.name), stored[setting.name])
+    return found
+
+
+def _secrets(row: Provider, names: tuple[str, ...]) -> dict[str, Any]:
+    try:
+        return stored_secrets(row)
+    except DecryptionFailed:
+        return dict.fromkeys(names, _UNREADABLE)
+
+
+def _opened(read: Callable[[], str]) -> str:
+    try:
+        return read()
+    except DecryptionFailed:
+        return _UNREADABLE
+
+
+def _lists(project: Project) -> dict[str, Any]:
+    """Return the live entries. Those about recipients are left out: they are people."""
+    found: dict[str, Any] = {kind.value: {} for kind in sections.SUBJECTS}
+    for entry in project.list_entries.live().order_by("kind", "subject", "value"):
+        if entry.subject in sections.SUBJECTS[entry.kind]:  # type: ignore[index]  # the values of the enumeration
+            found[entry.kind].setdefault(entry.subject, {})[entry.value] = {
+                name: value for name, value in _values(entry, sections.ENTRY).items() if value
+            }
+    return found
+
+
+def _values(row: models.Model, fields: Iterable[str]) -> dict[str, Any]:
+    return {name: _plain(getattr(row, name)) for name in fields}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as a file holds it."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    if isinstance(value, str):
+        return str.__str__(value)  # not a member of an enumeration
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+def _nested(rows: Iterable[tuple[tuple[str, str], Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for (outer, inner), value in rows:
+        found.setdefault(outer, {})[inner] = value
+    return found
+
+
+class References:
+    """Gives each secret of a file a name of its own, which tells what it is for."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def write(self, belongs_to: tuple[str, ...], text: str) -> dict[str, str]:
+        words = (_NOT_IN_A_NAME.sub("_", part.lower()).strip("_") for part in belongs_to)
+        name = "_".join(word for word in words if word)[:90]
+        name = name if name[:1].isalpha() else f"secret_{name}"
+        number, found = 1, name
+        while found in self._taken:
+            number += 1
+            found = f"{name}_{number}"
+        self._taken.add(found)
+        return {sections.SECRET: found}

@@ -1,0 +1,107 @@
+"""``apply FILE [--dry-run] [--yes] [--secrets DIR]``"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from verification.contrib.config_files.load import MAX_BYTES, FileRefused, read
+from verification.contrib.config_files.plan import Plan, apply, plan
+from verification.contrib.config_files.showing import lines_of
+from verification.core.errors import UserError
+from verification.management.base import WatchwordCommand, cell_of, content_of
+
+VARIABLE = "WATCHWORD_SECRET_"  # before the name of a secret: no file asks for a variable that is something else
+DIFFERS = 2  # the exit status of --dry-run where something would change
+_NAME = re.compile(r"[A-Za-z0-9_]+")
+
+
+class Command(WatchwordCommand):
+    help = "Bring projects to what a set-up file says. Shows what would change, and asks before it changes anything."
+    epilog = (
+        "Projects that the file names and that do not exist are made, without keys. What the file does not name\n"
+        "stays. All of it is applied or nothing. docs/configuration-file.md describes the file.\n\n"
+        "A secret stands in the file as {secret: NAME}. Its text is read from the file NAME in the folder of\n"
+        f"--secrets or, without that option, from the variable {VARIABLE}NAME, in capitals. Where there is none, what\n"
+        "is stored stays.\n\n"
+        "exit status:\n"
+        "  0  applied, or there was nothing to change\n"
+        "  1  refused, or not agreed to: nothing was changed\n"
+        f"  {DIFFERS}  --dry-run alone: something would change\n\n"
+        "examples:\n"
+        "  manage.py apply shop.yaml\n"
+        "  manage.py apply shop.yaml --dry-run\n"
+        "  manage.py apply shop.yaml --yes --secrets /run/secrets/watchword\n"
+        "  manage.py exportproject Shop | ssh other manage.py apply - --yes"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", metavar="FILE", help="The file, or - for standard input.")
+        parser.add_argument("--dry-run", action="store_true", help="Show what would change, and change nothing.")
+        parser.add_argument("--yes", action="store_true", help="Apply without asking.")
+        parser.add_argument("--secrets", metavar="DIR", help="A folder with a file for each secret.")
+
+    def handle(self, *, file: str, dry_run: bool, yes: bool, secrets: str | None, json: bool, **_: Any) -> None:
+        if dry_run and yes:
+            raise UserError("--dry-run changes nothing, so there is nothing to agree to: leave out --yes.")
+        find = Secrets(secrets)
+        try:
+            document = read(content_of(file, max_bytes=MAX_BYTES))
+            planned = plan(document, find_secret=find)
+            is_applied = not (planned.is_empty or dry_run) and (yes or self._ask(planned, as_json=json))
+            if is_applied:
+                planned = apply(document, find_secret=find, shown="" if yes else planned.digest)
+        except FileRefused as error:
+            raise CommandError("\n".join(f"{file}: {fault}" for fault in error.faults)) from error
+        self.show({"applied": is_applied, **planned.as_dict()}, text_of(planned, is_applied, file), as_json=json)
+        if dry_run and not planned.is_empty:
+            sys.exit(DIFFERS)
+
+    def _ask(self, planned: Plan, *, as_json: bool) -> bool:
+        """Show the plan and return whether the operator agrees. Raises :class:`UserError` where nobody can be asked."""
+        if as_json or not sys.stdin.isatty():
+            raise UserError("Nobody can be asked here. Give --yes to apply it, or --dry-run to see what would change.")
+        self.stdout.write("\n".join(map(cell_of, lines_of(planned))))
+        if input("Apply this? [y/N] ").strip().lower() not in ("y", "yes"):
+            raise UserError("Nothing was changed.")
+        return True
+
+
+class Secrets:
+    """Finds secrets by name: in the folder that was given, or else in the environment."""
+
+    def __init__(self, folder: str | None) -> None:
+        self.folder = None if folder is None else Path(folder)
+        if self.folder is not None and not self.folder.is_dir():
+            raise UserError(f"--secrets: there is no folder {folder}.")
+
+    def __call__(self, name: str) -> str | None:
+        if not _NAME.fullmatch(name):  # the schema asks for it too; no name leads out of the folder
+            return None
+        if self.folder is None:
+            return os.environ.get(f"{VARIABLE}{name.upper()}")
+        path = self.folder / name
+        if not path.is_file():
+            return None
+        try:
+            return path.read_text().removesuffix("\n")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise UserError(f"--secrets: cannot read {name}: {reason}.") from None
+
+
+def text_of(planned: Plan, is_applied: bool, file: str) -> str:
+    if planned.is_empty:
+        return f"Everything is as {file} says: nothing to change."
+    lines = [cell_of(line) for line in lines_of(planned)]
+    if not is_applied:
+        return "\n".join([*lines, "Nothing was changed: this is what apply would do."])
+    lines.append("Applied.")
+    new = [project.project for project in planned.projects if project.is_new]
+    lines += [f"{name} is new and has no keys: manage.py issuekey makes them." for name in new]
+    return "\n".join(lines)

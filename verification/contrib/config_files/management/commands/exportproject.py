@@ -1,0 +1,45 @@
+"""``exportproject PROJECT … | --all | --schema``"""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from verification.contrib.config_files.dump import write
+from verification.contrib.config_files.export import file_of
+from verification.contrib.config_files.schema import schema
+from verification.core.errors import UserError
+from verification.management.base import WatchwordCommand
+from verification.models import Project
+from verification.services.projects.projects import find_project
+
+
+class Command(WatchwordCommand):
+    help = "Print the set-up of projects as a file that apply takes. No key, secret or person is in it."
+    epilog = (
+        "Secrets stand in the file by name only; apply --help says how they are given.\n\n"
+        "examples:\n"
+        "  manage.py exportproject Shop > shop.yaml\n"
+        "  manage.py exportproject --all > projects.yaml\n"
+        "  manage.py exportproject --schema > set-up.schema.json"
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("projects", metavar="PROJECT", nargs="*", help="A project's id or name.")
+        parser.add_argument("--all", action="store_true", help="Every project.")
+        parser.add_argument("--schema", action="store_true", help="In their place, print the file's JSON schema.")
+
+    def handle(self, *, projects: list[str], json: bool, **options: Any) -> None:
+        if bool(projects) + options["all"] + options["schema"] != 1:
+            raise UserError("Give projects, or --all, or --schema.")
+        if options["schema"]:
+            self.stdout.write(dumps(schema(), indent=2))
+            return
+        rows = Project.objects.filter(deleted_at=None) if options["all"] else [find_project(text) for text in projects]
+        twice = {row.name for row in rows if sum(other.name == row.name for other in rows) > 1}
+        if twice:
+            raise UserError(f"Two projects are named {sorted(twice)[0]!r}; a file tells projects apart by name.")
+        file = file_of(*rows)
+        self.show(file, write(file).removesuffix("\n"), as_json=json)

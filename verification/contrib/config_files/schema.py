@@ -1,0 +1,269 @@
+"""The JSON schema of a set-up file, made from what the models and the adapters declare, and the faults by it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.validators import ArrayMaxLengthValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import ValidationError
+
+from providers.base import Adapter, Setting, SettingKind
+from providers.registry import MAX_TEXT_LENGTH
+from verification.contrib.config_files import sections
+from verification.contrib.config_files.load import Document, Fault
+from verification.models import ChannelType, Project, Provider
+from verification.models.audit import Field
+from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
+from verification.services.providers.price_lists import MAX_LINES
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+SECRET_NAME = "^[A-Za-z][A-Za-z0-9_]{0,99}$"  # noqa: S105  (the form of a name, which a variable or a file may have)
+LISTED_NAMES = 12  # names that a refusal lists; of more it suggests one
+MOST_FAULTS = 200  # faults that are put into words, up to a millisecond each; a refusal shows the first 20
+
+Schema = dict[str, Any]
+
+_REFERENCE: Schema = {
+    "description": "A secret: the name by which the machine that applies the file knows it, never its text. null takes"
+    " it away. Left out, what is stored stays.",
+    "type": ["object", "null"],
+    "properties": {sections.SECRET: {"type": "string", "pattern": SECRET_NAME}},
+    "required": [sections.SECRET],
+    "additionalProperties": False,
+}
+_ADDRESS = (
+    "The webhook's address or the bot's token, by the name under which the machine that applies the file knows it."
+)
+_KINDS = {  # of JSON, in words for people
+    "object": gettext_lazy("names with values are expected"),
+    "array": gettext_lazy("a list is expected"),
+    "string": gettext_lazy("a text is expected; put numbers in quotes"),
+    "integer": gettext_lazy("a whole number is expected"),
+    "number": gettext_lazy("a number is expected"),
+    "boolean": gettext_lazy("true or false is expected"),
+}
+
+
+def schema() -> Schema:
+    """Return the schema of the files that this installation takes."""
+    channels = ChannelType.values
+    return {
+        "$schema": DIALECT,
+        "title": "Set-up of Watchword's projects",
+        "description": "What a file names is brought about; what it does not name stays. A part that is given is the"
+        " whole part: rows that it lacks are removed.",
+        **_object({"watchword": {"const": sections.FORMAT}, "projects": _rows({"$ref": "#/$defs/project"})}),
+        "required": ["watchword", "projects"],
+        "$defs": {
+            "project": _object(
+                {
+                    "settings": _object({name: of_field(field) for name, field in sections.SETTINGS.items()}),
+                    "channels": _object(dict.fromkeys(channels, {"$ref": "#/$defs/channel"})),
+                    "fallback": {"type": "array", "items": _step()},
+                    "providers": _object({value: _rows({"$ref": f"#/$defs/provider_{value}"}) for value in channels}),
+                    "texts": _object(dict.fromkeys(sections.WITH_TEXTS, _rows({"$ref": "#/$defs/text"}))),
+                    "alerts": _rows({"$ref": "#/$defs/alert_service"}),
+                    "lists": _object(
+                        {
+                            kind.value: _object(dict.fromkeys(subjects, _rows({"$ref": "#/$defs/entry"})))
+                            for kind, subjects in sections.SUBJECTS.items()
+                        }
+                    ),
+                }
+            ),
+            "channel": _of(sections.CHANNEL),
+            "text": {**_of(sections.TEXT), "required": ["text"]},
+            "entry": {**_of(sections.ENTRY), "type": ["object", "null"]},
+            "sender": _of(sections.SENDER),
+            "alert_service": _alert_service(),
+            **{f"provider_{value}": _provider(value) for value in channels},
+        },
+    }
+
+
+def of_field(field: Field) -> Schema:
+    """Return what a value of a model's field looks like."""
+    if isinstance(field, models.BinaryField):
+        return dict(_REFERENCE)
+    found = _kind_of(field)
+    if field.choices:
+        found["enum"] = [value for value, _ in field.flatchoices]
+    for validator in field.validators:
+        if isinstance(validator, MinValueValidator):
+            found["minimum"] = validator.limit_value
+        elif isinstance(validator, MaxValueValidator):
+            found["maximum"] = validator.limit_value
+        elif isinstance(validator, ArrayMaxLengthValidator):
+            found["maxItems"] = validator.limit_value
+    if field.null:
+        found["type"] = [found["type"], "null"]
+    if field.help_text:
+        found.setdefault("description", str(field.help_text))
+    if field.has_default() and not callable(field.default):
+        found["default"] = field.default
+    return found
+
+
+def _kind_of(field: Field) -> Schema:
+    if isinstance(field, ArrayField):
+        return {"type": "array", "items": of_field(field.base_field)}
+    if isinstance(field, models.BooleanField):
+        return {"type": "boolean"}
+    if isinstance(field, models.IntegerField):
+        return {"type": "integer"}
+    if isinstance(field, models.FloatField):
+        return {"type": "number"}
+    if isinstance(field, models.DateTimeField):
+        return {"type": "string", "format": "date-time"}
+    found: Schema = {"type": "string"}
+    if field.max_length:
+        found["maxLength"] = field.max_length
+    return found if field.blank else {**found, "minLength": 1}
+
+
+def _object(properties: Mapping[str, Schema]) -> Schema:
+    return {"type": "object", "properties": dict(properties), "additionalProperties": False}
+
+
+def _of(fields: Mapping[str, Field]) -> Schema:
+    return _object({name: of_field(field) for name, field in fields.items()})
+
+
+def _rows(row: Schema) -> Schema:
+    """Return the schema of rows under the names by which they are known."""
+    most = max(field.max_length or 0 for field in map(_name_field, (Project, Provider)))
+    return {"type": "object", "propertyNames": {"minLength": 1, "maxLength": most}, "additionalProperties": row}
+
+
+def _name_field(model: type[models.Model]) -> Any:
+    return model._meta.get_field("name")
+
+
+def _step() -> Schema:
+    found = _of(sections.STEP)
+    found["properties"]["channel"]["enum"] = list(sections.FALLBACK_CHANNELS)
+    found["properties"]["wait_seconds"] |= {
+        "minimum": MIN_FALLBACK_WAIT_SECONDS,
+        "maximum": MAX_FALLBACK_WAIT_SECONDS,
+    }
+    return {**found, "required": list(sections.STEP)}
+
+
+def _provider(channel: str) -> Schema:
+    """Return the schema of a channel's providers: the settings follow the type."""
+    adapters = sections.adapters_of(channel)
+    own = {name: of_field(field) for name, field in sections.PROVIDER.items()}
+    own |= {"type": {"enum": [adapter.type for adapter in adapters]}, "settings": {"type": "object"}}
+    own["prices"] = _prices()
+    if channel in sections.WITH_SENDERS:
+        own["senders"] = _rows({"$ref": "#/$defs/sender"})
+    return {**_object(own), "required": ["type"], "allOf": [_settings_of(adapter) for adapter in adapters]}
+
+
+def _alert_service() -> Schema:
+    own = {name: of_field(field) for name, field in sections.ALERT_SERVICE.items() if name != "name"}
+    own |= {
+        "kind": {"enum": list(sections.ALERT_KINDS)},
+        sections.ADDRESS: {**_REFERENCE, "type": "object", "description": _ADDRESS},
+    }
+    return {**_object(own), "required": ["kind"]}
+
+
+def _prices() -> Schema:
+    return {
+        "description": "The whole price list: a prefix, a country or default, where needed with its first day as in DE"
+        " from 2027-01-01; and what a message or a segment costs there, such as 0.0401 EUR segment.",
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "maxProperties": MAX_LINES,
+    }
+
+
+def _settings_of(adapter: type[Adapter]) -> Schema:
+    return {
+        "if": {"properties": {"type": {"const": adapter.type}}, "required": ["type"]},
+        "then": {
+            "properties": {"settings": _object({setting.name: _of_setting(setting) for setting in adapter.declared})}
+        },
+    }
+
+
+def _of_setting(setting: Setting) -> Schema:
+    described = {"title": str(setting.label), **({"description": str(setting.help)} if setting.help else {})}
+    default = {} if setting.default == "" else {"default": setting.default}
+    match setting.kind:
+        case SettingKind.SECRET:
+            return {**_REFERENCE, "title": str(setting.label)}
+        case SettingKind.BOOLEAN:
+            return {**described, "type": "boolean", **default}
+        case SettingKind.NUMBER:
+            return {**described, "type": "integer", **default}
+        case SettingKind.CHOICE:
+            return {**described, "enum": ["", *(value for value, _ in setting.choices)], **default}
+    return {**described, "type": "string", "maxLength": MAX_TEXT_LENGTH, **default}
+
+
+# --- faults --------------------------------------------------------------------------------------------------------
+
+
+def faults(document: Document) -> list[Fault]:
+    """List in which ways a file is not what the schema asks for, up to a bound: a small file may hold thousands.
+
+    No sentence repeats a value, which may be a secret.
+    """
+    errors = Draft202012Validator(schema()).iter_errors(document.value)
+    found = islice((fault for error in errors for fault in _of_error(error)), MOST_FAULTS)
+    return list(dict.fromkeys(found))
+
+
+def _of_error(error: ValidationError) -> Iterator[Fault]:
+    path, asked, schema = tuple(error.absolute_path), error.validator_value, error.schema
+    match error.validator:
+        case "additionalProperties":
+            known = list(schema.get("properties", ()))
+            for name in (name for name in error.instance if name not in known):
+                yield Fault((*path, name), _unknown(name, known))
+        case "required":
+            for name in set(asked) - error.instance.keys():
+                yield Fault(path, _("{name} is missing.").format(name=name))
+        case "type" if sections.SECRET in schema.get("properties", ()):
+            yield Fault(path, _("a secret is not written into the file; write {secret: NAME} in its place."))
+        case "type":
+            yield Fault(path, f"{_KINDS[asked if isinstance(asked, str) else asked[0]]}.")
+        case "const":
+            yield Fault(
+                path,
+                _("{asked} is expected: the version of the format that this installation reads.").format(asked=asked),
+            )
+        case "enum":
+            yield Fault(
+                path,
+                _("write one of {names}.").format(names=", ".join(str(value) or "an empty text" for value in asked)),
+            )
+        case "minimum" | "maximum":
+            yield Fault(path, f"{asked:,} is the {'least' if error.validator == 'minimum' else 'most'}.")
+        case "maxLength" | "maxItems":
+            yield Fault(path, f"{asked:,} {'characters' if error.validator == 'maxLength' else 'entries'} is the most.")
+        case "minLength":
+            yield Fault(path, _("this must not be empty."))
+        case "pattern":
+            yield Fault(path, _("write a name of up to 100 letters, digits and _ that begins with a letter."))
+        case _:
+            yield Fault(path, _("this is not what the schema asks for."))
+
+
+def _unknown(name: str, known: list[str]) -> str:
+    if name in sections.NOT_SETTINGS:
+        return _("this is not set by a file: killswitch stops and resumes a project, and its name is the key.")
+    if near := difflib.get_close_matches(name, known, n=1):
+        return _("there is nothing of this name. Is {near} meant?").format(near=near[0])
+    return f"there is nothing of this name here{', but ' + ', '.join(known) if len(known) <= LISTED_NAMES else ''}."

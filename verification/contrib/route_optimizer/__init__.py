@@ -1,0 +1,1 @@
+"""The choice of the best provider in each country, by what each has shown, and what it would have saved."""

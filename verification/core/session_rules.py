@@ -1,0 +1,29 @@
+"""The rules of every session: how long things live, in seconds, and the form of codes.
+
+A test compares SQL, pages, clients and guides, which cannot read the lifetimes here.
+"""
+
+from __future__ import annotations
+
+import string
+from typing import Final
+
+SESSION_SECONDS: Final = 180  # a session: time for a code to arrive and be typed, and little for guessing
+VERIFY_TOKEN_SECONDS: Final = 60  # a verify token: time for the customer's server to redeem it
+CHANNEL_BLOCK_SECONDS: Final = 60  # between two codes of sessions over one channel: most codes have come by then
+
+SHORT_CODE, LONG_CODE = 4, 6  # characters; the interface knows no other lengths
+LENGTHS_IN_WORDS = f"{SHORT_CODE} or {LONG_CODE}"
+# Wrong codes that lock a session, by the length of its code: a short one is guessed a hundred times as easily.
+WRONG_CODES_THAT_LOCK = {SHORT_CODE: 3, LONG_CODE: 5}
+# The project's limits of wrong codes are divided by these, and rounded up, by the SQL functions too.
+WRONG_CODES_DIVISORS = {SHORT_CODE: 2, LONG_CODE: 1}
+MAX_GUESS_CHARACTERS = 32  # more than any code has; a longer text is a mistake and no guess
+DIGITS = string.digits
+LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ"  # without I, L and O, which are read as 1 and 0
+DIGITS_BESIDE_LETTERS = "23456789"  # without 0 and 1, for the same reason
+
+
+def code_pattern(characters: str) -> str:
+    """Return the regular expression of a code whose characters are of this class, such as ``0-9``."""
+    return f"[{characters}]{{{SHORT_CODE}}}|[{characters}]{{{LONG_CODE}}}"
