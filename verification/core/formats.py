@@ -35,7 +35,10 @@ register = Library()
 
 
 def written_date(at: date | datetime, pattern: str) -> str:
-    """Write a date. Django begins each month with a capital, which of the panel's languages English alone does."""
+    """Write a date: 3 Nov 2026 in English, 3 ноя 2026 in Russian, 3-noy 2026 in Uzbek.
+
+    Django begins each month with a capital, which of the panel's languages English alone does.
+    """
     language = get_language() or "en"
     if language.startswith("uz"):
         pattern = pattern.replace(DAY_OF_YEAR, "j-M")

@@ -1,6 +1,6 @@
 """The words of Django's and the theme's pages that these leave in English in one of the panel's languages.
 
-Our catalogues hold them, so that no page mixes two languages. ``verification/locale/update`` reads this list.
+Our catalogues hold them, so that no page mixes two languages. ``makemessages`` reads this list.
 """
 # ruff: noqa: E501
 # fmt: off

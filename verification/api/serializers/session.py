@@ -159,7 +159,7 @@ class PuzzleParameters(serializers.Serializer[Any]):
     nonce = serializers.CharField(help_text="Random bytes, in hexadecimal.")
     salt = serializers.CharField(help_text="Random bytes, in hexadecimal.")
     expiresAt = serializers.IntegerField(help_text="When it ends, in seconds since 1970.")
-    data = serializers.DictField(child=serializers.CharField(), help_text="The project that it is for.")  # type: ignore[assignment]  # as above
+    data = serializers.DictField(child=serializers.CharField(), help_text="The project that it is for.")  # type: ignore[assignment]  # ALTCHA has a field of the name of the class's own attribute
 
 
 class Puzzle(serializers.Serializer[Any]):

@@ -1,6 +1,7 @@
 """The terms of a project: the limits and choices that the SQL functions obey, by their names, as one JSON document.
 
-A new limit is an entry here and the statement that obeys it. No function's parameters change.
+A new limit of what one recipient is sent, or of wrong codes, is an entry here and the statement that obeys it; no
+function's parameters change. Limits by client address, device or second are counted in `protection/limits.py`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A stretch of time up to now, and the setting of a project that limits what may happen within it."""
+    """A stretch of time up to now, and the setting that limits what may happen to one recipient within it."""
 
     setting: str
     name: StrOrPromise  # as owners read it
