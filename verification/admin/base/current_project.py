@@ -126,7 +126,7 @@ def return_address(request: HttpRequest) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ProjectChoice:
     """A line of the switcher. ``project`` is None for all projects."""
 
     project: Project | None
@@ -150,14 +150,14 @@ class Switcher:
         return own_projects(self.request.user).filter(pk=chosen).first() if chosen else None
 
     @property
-    def choices(self) -> list[Choice]:
+    def choices(self) -> list[ProjectChoice]:
         chosen = current_project_id(self.request)
         projects = own_projects(self.request.user).order_by("name", "pk").only("name")[:MOST_SHOWN]
-        return [Choice(each, self._link(each.pk), each.pk == chosen) for each in projects]
+        return [ProjectChoice(each, self._link(each.pk), each.pk == chosen) for each in projects]
 
     @property
-    def all(self) -> Choice:
-        return Choice(None, self._link(None), current_project_id(self.request) is None)
+    def all(self) -> ProjectChoice:
+        return ProjectChoice(None, self._link(None), current_project_id(self.request) is None)
 
     @property
     def more(self) -> str:
