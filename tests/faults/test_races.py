@@ -136,7 +136,8 @@ def test_a_revoked_key_is_refused_by_every_process(service, shop):
     def status():
         return service.call("GET", "/session/settings", key=issued["api_key"])[0]
 
-    assert set(at_once(EVERYWHERE, lambda _: status())) == {200}
+    # Where refused keys came from our address before, a new one is looked for in a list that is a second old at most.
+    holds_everywhere(lambda: status() == 200, "every process takes the key")
     service.manage("revokekey", str(issued["key"]))
     holds_everywhere(lambda: status() in REFUSED, "no process takes the key")
 

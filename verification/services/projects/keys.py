@@ -65,11 +65,6 @@ class Callers:
             return None
         return Caller(key.id, key.kind, project, key.expires_at)
 
-    def project_of(self, digest: bytes) -> int | None:
-        """Return the id of the project whose key was read last under this digest, however long ago."""
-        key = self._keys.last(digest)
-        return key.project_id if key else None
-
     def read(self, digest: bytes) -> Caller | None:
         """Return who holds the key, by the database; None for one that is unknown, over or of a disabled project.
 
@@ -190,11 +185,6 @@ def authenticate(text: str, *, client_address: str = "", is_held_off: bool = Fal
         _log_foreign_network(caller, client_address or _("an unknown address"))
         raise _refusal()
     return caller
-
-
-def known_project(text: str) -> int | None:
-    """Return the id of the project whose key this is, as far as this process remembers; nothing is asked."""
-    return _callers.project_of(digest_of(text))
 
 
 def digest_of(text: str) -> bytes:
