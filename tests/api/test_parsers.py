@@ -100,8 +100,8 @@ def test_it_reads_an_object(body, value):
         (b'{"a":[[[[[]]]]]}', "nested"),
         (b'{"a":{"a":{"a":{"a":{"a":{}}}}}}', "nested"),
         (b'{"x":"\\"","a":[[[[[]]]]]}', "nested"),
-        (b"[" * 2000, "nested"),
-        (b'{"a":' * 2000, "nested"),
+        (b"[" * 2000 + b"]" * 2000, "nested"),
+        (b'{"a":' * 2000 + b"1" + b"}" * 2000, "nested"),
         (b'{"a":' + b"[" * 8000 + b"]" * 8000 + b"}", "nested"),
     ],
 )
