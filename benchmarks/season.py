@@ -244,6 +244,7 @@ def shop(now: datetime) -> Season:
         Price,
         Project,
         Provider,
+        RoutingRule,
         TextVariant,
     )
     from verification.services.providers import accounts, price_lists, prices
@@ -271,6 +272,10 @@ def shop(now: datetime) -> Season:
         row.book = prices.book_of(row.pk, row.price_list)
         providers[name] = row
     assert Price.objects.exists()
+    for country in COUNTRIES:  # whose first provider is not the first of all
+        if country.order[0] != next(iter(providers)):
+            first = providers[country.order[0]]
+            RoutingRule.objects.create(project=project, provider=first, country=country.code, percent=100)
     MessageTemplate.objects.create(
         project=project, channel="sms", language="en", text="{code} is your code for {project}. Do not share it."
     )

@@ -283,6 +283,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
 # Bytes of a provider's call. WhatsApp's reach 3 MB (batches of up to 1,000 reports), and SendGrid's 768 KB.
 HOOK_MAX_BYTES = 3 * 1024 * 1024
 
+INVOICE_MAX_BYTES = 3 * 1024 * 1024  # of a vendor's invoice that a member of a project compares, some 30,000 lines
+
 # Calls of one project's providers in a second, for each web process: as many as it can send messages in that time.
 HOOKS_PER_SECOND = env.number("HOOKS_PER_SECOND", default=50, least=1)
 

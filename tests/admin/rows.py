@@ -31,6 +31,7 @@ from verification.models import (
     Project,
     Provider,
     Recipient,
+    RoutingRule,
     Session,
     Suppression,
     TestLogin,
@@ -126,6 +127,9 @@ def rows_of(project):
             project=project, kind="daily_budget", key="sms", title="SMS: half of the budget", detail="500 of 1,000."
         ),
         AlertService: an_alert_service(project),
+        RoutingRule: RoutingRule.objects.create(
+            project=project, provider=project.providers.get(name="sms first"), country="BR", percent=5
+        ),
         AuditEntry: AuditEntry.objects.filter(project=project)[0],
     }
 

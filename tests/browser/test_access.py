@@ -94,11 +94,16 @@ def pages_of(panel):
         "listentry",
         "alert",
         "auditentry",
+        "routingrule",
     ):
         yield reverse(f"admin:verification_{name}_changelist")
     yield reverse("admin:verification_find")
     yield reverse("admin:verification_find", query={"q": "+447700900123"})
     yield reverse("admin:verification_figures")
+    yield reverse("admin:verification_costs")
+    yield reverse("admin:verification_invoice")
+    proposed = {"project": panel.project.pk, "provider": panel.rows[Provider].pk, "country": "BR", "percent": 5}
+    yield reverse("admin:verification_routingrule_propose", query=proposed)
     yield reverse("admin:verification_provider_scorecard", args=(panel.rows[Provider].pk,))
     for name in (
         "project_issue_key",

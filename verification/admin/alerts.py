@@ -27,7 +27,7 @@ from verification.services.analytics.impact import Loss, read_break_key
 from verification.services.analytics.summary import ABOUT_PROVIDERS
 from verification.services.notifications.alerts import mark_read
 
-ABOUT_CHANNELS = (OUTAGE, "channel_up", "daily_budget", cost_budgets.KIND)
+ABOUT_CHANNELS = (OUTAGE, "channel_up", "daily_budget", cost_budgets.KIND, cost_budgets.MONTH_KIND)
 
 
 def _loss(alert: Alert) -> Loss | None:

@@ -115,6 +115,7 @@ class ChannelAdmin(ScopedAdmin):
                     "link",
                     "daily_budget",
                     "daily_cost_budget",
+                    "monthly_cost_budget",
                     "countries",
                 )
             },
@@ -179,6 +180,19 @@ class ChannelAdmin(ScopedAdmin):
                         amount=grouped(amount, places=2), in_money=grouped(in_money), currency=currency
                     ),
                     amount >= in_money,
+                )
+            )
+        if channel.monthly_cost_budget:
+            cost = channel.cost_today
+            amount, currency = (cost.month_amount, cost.currency) if cost else (0, account_currency())
+            parts.append(
+                (
+                    _("{amount} of {in_money} {currency} this month").format(
+                        amount=grouped(amount, places=2),
+                        in_money=grouped(channel.monthly_cost_budget),
+                        currency=currency,
+                    ),
+                    amount >= channel.monthly_cost_budget,
                 )
             )
         if not parts:

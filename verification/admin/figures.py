@@ -19,7 +19,7 @@ from verification.admin.base.csv_export import harmless
 from verification.admin.base.current_project import PARAMETER, current_project_id, follow_address
 from verification.admin.base.database_router import database_for, reading
 from verification.admin.base.date_ranges import RangeChoice, range_of
-from verification.admin.base.permissions import own_projects
+from verification.admin.base.permissions import own_project_ids, own_projects
 from verification.admin.base.statistics import (
     EMPTY,
     delivery_times,
@@ -35,11 +35,13 @@ from verification.admin.base.statistics import (
     seconds,
     tiles,
 )
+from verification.admin.providers.routing_rules import TRIAL_PERCENT, propose_link
 from verification.admin.traffic.decisions import title_of_rule
 from verification.core.ids import whole_number
-from verification.models import Project, Provider
+from verification.models import Project, Provider, Right
 from verification.services.analytics import costs, report
 from verification.services.analytics.costs import Cost
+from verification.services.analytics.price_comparison import Offer
 from verification.services.analytics.ranges import Range
 from verification.services.analytics.report import FigureSums
 from verification.services.analytics.summary import Summary, SummaryRow, as_dict, summarize, word
@@ -141,7 +143,7 @@ def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     if "json" in request.GET:
         return JsonResponse(as_dict(summary))
     context = model_admin.page_context(
-        request, _("Figures"), opts=None, choice=choice, **_choices(choice), **_context(choice, summary)
+        request, _("Figures"), opts=None, choice=choice, **_choices(choice), **_context(request, choice, summary)
     )
     status = 400 if choice.range.wrong else 200
     return TemplateResponse(request, "admin/verification/figures.html", context, status=status)
@@ -177,7 +179,7 @@ def _choices(choice: FiguresQuery) -> dict[str, Any]:
     }
 
 
-def _context(choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
+def _context(request: HttpRequest, choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
     span, steps = summary.span, funnel(summary)
     scored = set(Provider.objects.filter(project__in=choice.ids).values_list("pk", flat=True))
     breakdowns = [
@@ -204,7 +206,8 @@ def _context(choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
         **over_time(summary),
         "breakdowns": breakdowns,
         "money": summary.money,
-        "offers": [offer_row(offer) for offer in summary.money.offers],
+        "offers": [offer_row(offer, _trial(request, choice, summary, offer)) for offer in summary.money.offers],
+        "may_try": bool(own_project_ids(request, Right.CHANGE)),
         "chips": [
             (BREAKDOWNS[name], _name_of(summary, name, value), choice.range.address(word(name)))
             for name, value in choice.where.items()
@@ -213,6 +216,20 @@ def _context(choice: FiguresQuery, summary: Summary) -> dict[str, Any]:
             (title_of_rule(rule), times, list_link("decision", span, rule=rule)) for rule, times in summary.refused
         ],
     }
+
+
+def _trial(request: HttpRequest, choice: FiguresQuery, summary: Summary, offer: Offer) -> str:
+    """Return the address that tries this provider with a part of the messages.
+
+    Empty where the user may not, and for a provider that carries most of them already.
+    """
+    project = offer.project_id or (choice.ids[0] if len(choice.ids) == 1 else 0)
+    carried = sum(line.sums.counts["messages"] for line in summary.by["provider_id"] if line.key == offer.provider_id)
+    if project not in own_project_ids(request, Right.CHANGE) or 2 * carried > offer.compared + offer.left_out:
+        return ""
+    return propose_link(
+        project, offer.provider_id, choice.where.get("country", ""), TRIAL_PERCENT, request.get_full_path()
+    )
 
 
 def _name_of(summary: Summary, dimension: str, value: Any) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 import idna
 import phonenumbers
@@ -324,3 +325,10 @@ def country_of(text: str) -> str:
         return phonenumbers.region_code_for_number(phonenumbers.parse(text)) or ""
     except phonenumbers.NumberParseException:  # a test login's number need not exist
         return ""
+
+
+@lru_cache(maxsize=512)  # more than there are countries
+def usual_number(country: str) -> str:
+    """Return an example of the country's mobile numbers; empty for none."""
+    number = phonenumbers.example_number_for_type(country, phonenumbers.PhoneNumberType.MOBILE) if country else None
+    return _e164(number) if number else ""

@@ -22,9 +22,9 @@ from verification.models.channels import (
     CircuitBreaker,
     FailedCosts,
     FallbackStep,
-    MessageTemplate,
     Provider,
     RoutingMode,
+    RoutingRule,
     SenderRule,
 )
 from verification.models.events import WebhookAttempt, WebhookEvent
@@ -64,7 +64,7 @@ from verification.models.recipients import (
 )
 from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.shared import SESSION_EVENTS, Choice, EventType
-from verification.models.texts import TextVariant, TextVariantFigures
+from verification.models.texts import MessageTemplate, TextVariant, TextVariantFigures
 
 __all__ = [
     "BrowserLogin",
@@ -132,6 +132,7 @@ __all__ = [
     "RetentionMode",
     "RecoveryCode",
     "RoutingMode",
+    "RoutingRule",
     "SESSION_EVENTS",
     "SecondFactor",
     "SecurityKey",

@@ -14,11 +14,9 @@ from django.utils.translation import gettext_lazy as _
 
 from verification.core.formats import grouped
 from verification.models.fields import (
-    LANGUAGE_MAX_LENGTH,
     PREFIX_MAX_LENGTH,
     CountryField,
     HttpsUrlField,
-    LanguageField,
     ListField,
     PrefixField,
 )
@@ -118,6 +116,15 @@ class Channel(models.Model):
             "What the messages of a day (UTC) may cost, in whole units of the currency of account. Costs are"
             " summed once a minute, so the messages of about a minute may pass it; those without a price do not count."
             " 0 or empty means no limit."
+        ),
+    )
+    monthly_cost_budget = models.PositiveIntegerField(
+        _("monthly cost budget"),
+        null=True,
+        blank=True,
+        help_text=_(
+            "The most that a calendar month's messages (UTC) may cost, in whole units of the currency of account. Costs"
+            " are summed once a minute. 0 or empty means no limit."
         ),
     )
     countries = ListField(
@@ -245,6 +252,43 @@ class Provider(models.Model):
         return self.project_id is None
 
 
+class RoutingRule(models.Model):
+    """A part of a project's messages that one provider is asked first for: of one country, or of all.
+
+    Part 0 is a pause: the provider carries none of them. A rule of a country comes before one of all countries.
+    """
+
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="routing_rules"
+    )
+    provider = models.ForeignKey(
+        Provider, verbose_name=_("provider"), on_delete=models.CASCADE, related_name="routing_rules"
+    )
+    country = CountryField(
+        _("country"), max_length=2, blank=True, default="", help_text=_("Two letters. Empty means every country.")
+    )
+    percent = models.PositiveSmallIntegerField(
+        _("percent"), help_text=_("Of 100 messages, how many go to this provider first. 0 pauses it.")
+    )
+    created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
+
+    class Meta:
+        ordering = ("country", "id")
+        verbose_name = _("routing rule")
+        verbose_name_plural = _("routing rules")
+        constraints = (
+            models.UniqueConstraint(name="routing_rule_once", fields=("project", "provider", "country")),
+            models.CheckConstraint(name="routing_rule_percent", condition=Q(percent__lte=100)),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.provider.name}, {self.country or gettext('all countries')}"
+
+    @property
+    def is_pause(self) -> bool:
+        return not self.percent
+
+
 class SenderRule(models.Model):
     """Marks of a provider's messages to one country: another sender, and the ids India's operators ask for."""
 
@@ -331,24 +375,3 @@ class FallbackStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.channel}, {self.wait_seconds} s"
-
-
-class MessageTemplate(models.Model):
-    """A project's own text for one channel and language. Placeholders: ``{code}``, ``{project}``, ``{minutes}``."""
-
-    project = models.ForeignKey(
-        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="templates"
-    )
-    channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
-    language = LanguageField(_("language"), max_length=LANGUAGE_MAX_LENGTH)
-    subject = models.CharField(_("subject"), max_length=200, blank=True, help_text=_("For e-mail."))
-    text = models.TextField(_("text"), max_length=1_000)
-
-    class Meta:
-        verbose_name = _("message text")
-        verbose_name_plural = _("message texts")
-        ordering = ("channel", "language")
-        constraints = (models.UniqueConstraint(name="template_once", fields=("project", "channel", "language")),)
-
-    def __str__(self) -> str:
-        return f"{ChannelType(self.channel).label}, {self.language}"

@@ -253,6 +253,13 @@ class DailyChannelCost(models.Model):
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
     day = models.DateField()
     amount = models.DecimalField(max_digits=SUM_DIGITS, decimal_places=DECIMAL_PLACES)
+    month_amount = models.DecimalField(
+        max_digits=SUM_DIGITS,
+        decimal_places=DECIMAL_PLACES,
+        default=0,
+        db_default=0,
+        help_text="Of the calendar month up to this day.",
+    )
     currency = models.CharField(max_length=CURRENCY_LENGTH)
 
     class Meta:

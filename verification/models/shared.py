@@ -20,6 +20,7 @@ class Choice(models.TextChoices):
     SHARE = "share", _("by its share among equals")
     BEST = "best", _("as the best by what it has shown")
     EXPLORED = "explored", _("to learn how it does now")
+    RULE = "rule", _("by a routing rule")
     INSTEAD = "instead", _("as one before it was late or set aside")
     NEXT = "next", _("as another one had not taken it")
     PROBE = "probe", _("to see whether it works again")

@@ -1,4 +1,4 @@
-"""A text that is tried against the present one, and what came of both."""
+"""A project's own texts, the one that is tried against the present one, and what came of both."""
 
 from django.db import models
 from django.db.models import Q
@@ -9,6 +9,27 @@ from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, LanguageField
 
 MIN_SHARE, MAX_SHARE = 1, 90  # percent: the present text keeps a tenth, so that there is something to compare with
+
+
+class MessageTemplate(models.Model):
+    """A project's own text for one channel and language. Placeholders: ``{code}``, ``{project}``, ``{minutes}``."""
+
+    project = models.ForeignKey(
+        "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="templates"
+    )
+    channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
+    language = LanguageField(_("language"), max_length=LANGUAGE_MAX_LENGTH)
+    subject = models.CharField(_("subject"), max_length=200, blank=True, help_text=_("For e-mail."))
+    text = models.TextField(_("text"), max_length=1_000)
+
+    class Meta:
+        verbose_name = _("message text")
+        verbose_name_plural = _("message texts")
+        ordering = ("channel", "language")
+        constraints = (models.UniqueConstraint(name="template_once", fields=("project", "channel", "language")),)
+
+    def __str__(self) -> str:
+        return f"{ChannelType(self.channel).label}, {self.language}"
 
 
 class TextVariant(models.Model):

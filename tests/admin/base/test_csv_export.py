@@ -2,6 +2,7 @@
 
 import csv
 import io
+from datetime import timedelta
 
 import pytest
 from django.contrib import admin
@@ -91,3 +92,21 @@ def test_a_parameter_that_is_no_filter_is_refused(panel):
 def test_a_list_leads_to_its_file_with_its_filters(panel):
     page = panel.as_("owner").get(address_of(Message, status="failed").replace("&csv=1", "")).content.decode()
     assert "?status=failed&amp;csv=1" in page
+
+
+def test_a_file_of_messages_has_their_cost_country_and_times(panel):
+    sent = panel.rows[Message]
+    sent.attempts.update(segments=2, price="0.15000000", currency="EUR")
+    Message.objects.filter(pk=sent.pk).update(sent_at=sent.created_at + timedelta(milliseconds=420))
+    names, row = read(panel.as_("owner").get(address_of(Message)))
+    found = dict(zip(names, row, strict=True))
+    assert (found["Country"], found["Language"], found["Session"]) == ("DE", "en", sent.session_id)
+    assert (found["Segments"], found["Cost"], found["Currency"]) == ("2", "0.15", "EUR")
+    assert found["Seconds to accept"] == "0.420"
+    assert found["Accepted"].startswith(f"{sent.created_at:%Y-%m-%dT%H:}") and found["Accepted"].endswith("Z")
+
+
+def test_a_message_without_a_price_has_an_empty_cell(panel):
+    names, row = read(panel.as_("owner").get(address_of(Message)))
+    found = dict(zip(names, row, strict=True))
+    assert (found["Cost"], found["Currency"], found["Segments"]) == ("", "", "")

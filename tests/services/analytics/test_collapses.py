@@ -124,13 +124,13 @@ def test_the_owner_is_told_once_with_the_hour_the_shares_and_the_cost(shop):
 def test_the_other_provider_that_does_well_there_is_named(shop):
     figures(shop, shop.second, hours=range(6), accepted=5, lost=0, verified=4)
     collapses.watch(NOW)
-    assert "Northwind brought 100 of 100 there in the same time" in alert().detail
+    assert "Northwind delivered 100 of 100 there in the same time. Send BR by Northwind" in alert().detail
 
 
 @pytest.mark.django_db
 def test_without_another_that_is_known_there_the_alert_says_so(shop):
     collapses.watch(NOW)
-    assert "Nothing is known of Northwind and sms first in BR since then" in alert().detail
+    assert "Try Northwind or sms first for BR" in alert().detail
 
 
 @pytest.mark.django_db

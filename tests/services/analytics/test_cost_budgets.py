@@ -88,3 +88,54 @@ def test_a_budget_in_money_and_one_in_messages_hold_both(api, project):
     assert [api.manual_send(number).status_code for number in (PHONE, "+4915112345679")] == [200, 429]
     assert Decision.objects.get().figures == {"budget": 1}
     assert Channel.objects.get(type="sms").effective_budget == 1
+
+
+def month_start():
+    return timezone.now().replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+
+
+def seconds_of_month_left():
+    return ((month_start() + timedelta(days=32)).replace(day=1) - timezone.now()).total_seconds()
+
+
+def test_a_spent_month_closes_the_channel_until_the_next(api, project):
+    project.channel("sms", monthly_cost_budget=50)
+    spend(project, "49.99")
+    assert api.manual_send(PHONE).status_code == 200
+    spend(project, "0.01")
+    refused = api.manual_send(PHONE)
+    assert refused.status_code == 429
+    assert abs(int(refused["Retry-After"]) - seconds_of_month_left()) < 120
+    assert Decision.objects.get().figures == {"budget_in_money": 50}
+
+
+def test_a_month_that_was_spent_yesterday_stays_so_today_and_not_next_month(api, project):
+    project.channel("sms", monthly_cost_budget=50)
+    spend(project, "50")
+    DailyChannelCost.objects.update(day=month_start().date())
+    caching.clear_all()
+    assert api.manual_send(PHONE).status_code == 429
+    DailyChannelCost.objects.update(day=month_start().date() - timedelta(days=1))
+    caching.clear_all()
+    assert api.manual_send(PHONE).status_code == 200
+
+
+def test_last_months_costs_are_not_this_months(project):
+    project.channel("sms", monthly_cost_budget=50)
+    spend(project, "49", at=month_start() - timedelta(hours=1))
+    assert not Alert.objects.exists()
+    assert DailyChannelCost.objects.get().month_amount == 0
+
+
+def test_the_owner_is_alerted_once_at_each_part_of_a_months_budget(project):
+    project.channel("sms", monthly_cost_budget=10)
+    assert [spend(project, amount) for amount in ("4.9", "0.1", "0", "3", "2", "1")] == [0, 1, 0, 1, 1, 0]
+    last = Alert.objects.order_by("pk").last()
+    assert (last.kind, last.title) == ("monthly_cost_budget", "100 % of this month's budget in money for SMS is used")
+    assert "Nothing more goes over it until the month ends (UTC)." in last.detail
+
+
+def test_a_day_and_a_month_hold_both(api, project):
+    project.channel("sms", daily_cost_budget=5, monthly_cost_budget=500)
+    spend(project, "5")
+    assert int(api.manual_send(PHONE)["Retry-After"]) <= 86_400

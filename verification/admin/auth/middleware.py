@@ -22,6 +22,7 @@ from verification.admin.base.time_zone import reader_zone
 from verification.core.networks import announced_length, client_ip
 from verification.services.records import audit
 
+FORM_AROUND_FILE = 64 * 1024  # bytes of the fields and boundaries around an invoice
 NUL = "%00"  # in an address: no text of PostgreSQL holds it, and asking for one is an error
 
 
@@ -29,6 +30,13 @@ NUL = "%00"  # in an address: no text of PostgreSQL holds it, and asking for one
 def _root() -> str:
     """Return the panel's address, which every request is asked for."""
     return reverse("admin:index")
+
+
+def _longest_form(request: HttpRequest) -> int:
+    """Return the bytes that a form may have: an invoice is longer than any other, and comes from a user alone."""
+    is_invoice = request.path == reverse("admin:verification_invoice") and request.user.is_authenticated
+    most: int = settings.INVOICE_MAX_BYTES + FORM_AROUND_FILE if is_invoice else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+    return most
 
 
 class PanelMiddleware:
@@ -51,7 +59,7 @@ class PanelMiddleware:
         return response
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
-        if announced_length(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:  # nothing of it was read
+        if announced_length(request) > _longest_form(request):  # nothing of it was read
             return HttpResponse(status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         if NUL in request.META["QUERY_STRING"]:
             return HttpResponse(status=HTTPStatus.NOT_FOUND)

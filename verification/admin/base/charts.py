@@ -100,6 +100,8 @@ def draw(
     if not steps or not largest:
         return None
     top = top or round_up(largest)
+    if isinstance(largest, int) and top % 2 and top < 10:
+        top += 1  # so that half of a scale of sessions is a whole number
     place = WIDTH / len(steps)
     texts = [
         f"{label(at)}: " + ", ".join(f"{written(each.values[number])} {each.name.lower()}" for each in series)

@@ -82,7 +82,7 @@ def form_link(name: str, project: Project, *args: Any) -> str:
 
 def page_is_of_one_project(name: str) -> bool:
     """Return whether the page of this URL name shows the rows of the chosen project alone."""
-    if name in ("admin:index", "admin:verification_figures", "admin:verification_inbox"):
+    if name in ("admin:index", "admin:verification_figures", "admin:verification_costs", "admin:verification_inbox"):
         return True
     page = _page_of(name)
     return page is not None and lists_by_project(page)

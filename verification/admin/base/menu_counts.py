@@ -32,6 +32,7 @@ NOUNS: dict[str, Any] = {
     "verification.project": npgettext_lazy("counted", "project", "projects"),
     "verification.provider": npgettext_lazy("counted", "provider", "providers"),
     "verification.recipient": npgettext_lazy("counted", "recipient", "recipients"),
+    "verification.routingrule": npgettext_lazy("counted", "routing rule", "routing rules"),
     "verification.session": npgettext_lazy("counted", "session", "sessions"),
     "verification.suppression": npgettext_lazy("counted", "suppression", "suppressions"),
     "verification.testlogin": npgettext_lazy("counted", "test login", "test logins"),

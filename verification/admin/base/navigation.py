@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 _NOW = (
     (gettext_lazy("Overview"), "space_dashboard", "admin:index"),
     (gettext_lazy("Figures"), "monitoring", "admin:verification_figures"),
+    (gettext_lazy("Costs"), "payments", "admin:verification_costs"),
     (gettext_lazy("Alerts"), "notifications", "admin:verification_alert_changelist"),
 )
 _SET_UP = (
     (gettext_lazy("Projects"), "folder_open", "admin:verification_project_changelist"),
     (gettext_lazy("Channels"), "alt_route", "admin:verification_channel_changelist"),
     (gettext_lazy("Providers"), "hub", "admin:verification_provider_changelist"),
+    (gettext_lazy("Routing rules"), "fork_right", "admin:verification_routingrule_changelist"),
     (gettext_lazy("Message texts"), "edit_note", "admin:verification_messagetemplate_changelist"),
     (gettext_lazy("Keys"), "key", "admin:verification_apikey_changelist"),
     (gettext_lazy("Alert services"), "campaign", "admin:verification_alertservice_changelist"),
@@ -47,7 +49,7 @@ _TRAFFIC = (
     (gettext_lazy("Events"), "webhook", "admin:verification_webhookevent_changelist"),
 )
 _INBOX = ((gettext_lazy("Inbox"), "inbox", "admin:verification_inbox"),)  # shown only where the inbox provider may run
-_WITHIN_MESSAGES = ("admin:verification_inbox", "admin:verification_figures")
+_WITHIN_MESSAGES = ("admin:verification_inbox", "admin:verification_figures", "admin:verification_costs")
 _OPERATION = (
     (gettext_lazy("Kill switches"), "emergency_home", "admin:verification_killswitch_changelist"),
     (gettext_lazy("Ceilings"), "vertical_align_top", "admin:verification_platform_changelist"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -45,6 +45,7 @@ STEPS = {  # of the funnel, by their words in docs/figures.md
 }
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=\D)")  # the space after a number
 MAX_POINTS = 60  # of a line in a chart: with more, a week by the hour is a thicket of single sessions
+FEW = 20  # of the time before: fewer say nothing in percent
 BETWEEN = "between"  # the parameter by which the lists take a range of time
 EMPTY = "none"  # in an address, the value of what has no provider, country or language
 
@@ -90,31 +91,40 @@ class EventRow:
 
 
 def tiles(summary: Summary) -> list[Tile]:
+    """Return the figures of a range against the one before; where that was not counted whole, without a comparison."""
+    made = _tiles(summary)
+    if summary.is_before_whole:
+        return made
+    return [replace(tile, change=_("no full period before"), mood="") for tile in made]
+
+
+def _tiles(summary: Summary) -> list[Tile]:
     sums, before, span = summary.sums, summary.before, summary.span
     counts, counts_before = sums.counts, before.counts
     refused = sum(times for _, times in summary.refused)
     users, users_before = summary.users, summary.users_before
     verified = _tile(
-        _("Verified"),
+        _("Verified sessions"),
         counts["sessions_verified"],
         counts_before["sessions_verified"],
-        note=_("sessions"),
         link=list_link("session", span, state="verified"),
     )
     if users is not None and users_before is not None and (users or users_before):
-        verified = _tile(_("Verified users"), users, users_before, note=_("once a day each"), link=verified.link)
+        verified = _tile(_("Verified users, unique per day"), users, users_before, link=verified.link)
+    is_known = counts_before["sessions_sent"] >= FEW
     return [
         verified,
         Tile(
-            _("Conversion"), percent(sums.conversion), _points(sums.conversion, before.conversion), _("of those sent")
+            _("Conversion of sent codes"),
+            percent(sums.conversion),
+            _points(sums.conversion, before.conversion) if is_known else _("hardly any data before"),
         ),
-        _time_tile(_("Time to deliver"), sums, before, delivery_times(sums)),
-        _time_tile(_("Time to verify"), sums, before, "verify_times"),
+        _time_tile(_("Time to deliver, median"), sums, before, delivery_times(sums)),
+        _time_tile(_("Time to verify, median"), sums, before, "verify_times"),
         _tile(
-            _("Refused"),
+            _("Refused requests"),
             refused,
             summary.refused_before,
-            note=_("by rules, limits and the guard"),
             is_good=False,
             link=list_link("decision", span),
         ),
@@ -249,15 +259,17 @@ def seconds(value: Number) -> str:
     return _("{number} s").format(number=grouped(value, places=0 if value >= 10 or not value else 1))
 
 
-def _tile(title: str, now: int, before: int, *, note: str, link: str = "", is_good: bool = True) -> Tile:
+def _tile(title: str, now: int, before: int, *, link: str = "", is_good: bool = True) -> Tile:
     """Return a number against the one before. ``is_good`` says whether more of it is."""
     if not before:
-        return Tile(title, grouped(now), _("none before"), note, link=link)
+        return Tile(title, grouped(now), _("none before"), link=link)
+    if before < FEW:
+        return Tile(title, grouped(now), _("{before} before").format(before=grouped(before)), link=link)
     change = round(100 * (now - before) / before)
     if not change:
-        return Tile(title, grouped(now), _("as before ({before})").format(before=grouped(before)), note, link=link)
+        return Tile(title, grouped(now), _("as before ({before})").format(before=grouped(before)), link=link)
     mood = "good" if (change > 0) is is_good else "bad"
-    return Tile(title, grouped(now), _changed(change, grouped(before)), note, mood, link)
+    return Tile(title, grouped(now), _changed(change, grouped(before)), mood=mood, link=link)
 
 
 def _changed(percent_more: int, before: str) -> str:
@@ -284,7 +296,7 @@ def _money_tiles(summary: Summary) -> list[Tile]:
     if summary.money.is_empty:
         return []
     verified, verified_before = (each.counts["sessions_verified"] for each in (summary.sums, summary.before))
-    note = _("of all messages")
+    note = ""
     if cost.unknown:
         note = _("no message has a price") if cost.known is None else _("at least: some have no price")
     per, per_before = cost.per(verified), before.per(verified_before)
@@ -325,9 +337,10 @@ class OfferRow:
     saved: str
     conversion: str
     per_verified: str
+    trial: str  # the address of the page that tries it with a part of the messages; empty where the user may not
 
 
-def offer_row(offer: Offer) -> OfferRow:
+def offer_row(offer: Offer, trial: str = "") -> OfferRow:
     saved = round(offer.saved, 2)
     return OfferRow(
         offer,
@@ -337,6 +350,7 @@ def offer_row(offer: Offer) -> OfferRow:
         _difference(saved),
         _known(offer),
         "–" if offer.per_verified is None else grouped(round(offer.per_verified, SHOWN_PLACES)),
+        trial,
     )
 
 
@@ -370,7 +384,7 @@ def _time_tile(title: str, sums: FigureSums, before: FigureSums, name: str) -> T
     now, then = sums.seconds(name, 0.5), before.seconds(name, 0.5)
     late = sums.seconds(name, 0.95)
     change = _("{seconds} before").format(seconds=seconds(then)) if then is not None else _("nothing timed before")
-    note = _("median; 95 % within {seconds}").format(seconds=seconds(late)) if late is not None else _("median")
+    note = _("95 % within {seconds}").format(seconds=seconds(late)) if late is not None else ""
     return Tile(title, seconds(now), change, note)
 
 

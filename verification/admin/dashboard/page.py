@@ -45,6 +45,7 @@ FAILURES_SHOWN = 5
 COUNTRIES_SHOWN = 8
 RULES_SHOWN = 6
 BUDGETS_SHOWN = 6
+FEW_VERIFIED = 5  # users of a day, below which nothing is said about those that the server did not confirm
 
 T = TypeVar("T")
 
@@ -202,6 +203,7 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
             for line in summary.by["channel"]
             if line.key in ChannelType.values and line.sums.counts["messages"]
         ],
+        "unconfirmed": _unconfirmed(summary),
         "countries": [
             {
                 "line": line,
@@ -215,14 +217,25 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
     }
 
 
+def _unconfirmed(summary: Summary) -> str:
+    """Return the warning that the customer's server hardly ever confirms a user; empty where it does."""
+    verified, confirmed = (summary.sums.counts[name] for name in ("sessions_verified", "sessions_proved"))
+    if verified < FEW_VERIFIED or 2 * confirmed >= verified:
+        return ""
+    return _(
+        "Your server confirmed {confirmed} of {verified} verified users. Call session/verify for each: the traffic"
+        " guard takes codes that are never confirmed for an attack."
+    ).format(confirmed=grouped(confirmed), verified=grouped(verified))
+
+
 def _tiles(summary: Summary, lost: int) -> list[Tile]:
     """Return the figures of the day, those of what was lost before the last."""
     link = f"{reverse('admin:verification_message_changelist')}?since=day&status=lost"
     failed = Tile(
-        _("Failed or expired"),
+        _("Failed or expired messages"),
         grouped(lost),
         _("see why") if lost else _("all went well"),
-        _("messages"),
+        "",
         "bad" if lost else "",
         link,
     )

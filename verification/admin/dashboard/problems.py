@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from verification.admin.base.display import time_ago
+from verification.admin.providers.routing_rules import remedies
 from verification.core.formats import DAY_AND_TIME, grouped, written_moment
 from verification.core.networks import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
@@ -24,11 +26,15 @@ SHOWN = 6  # more lines would push the figures off the screen
 
 @dataclass(frozen=True, slots=True)
 class OpenProblem:
-    """One line. ``link`` leads to the page where the problem is solved; it is empty where the user cannot solve it."""
+    """One line. ``link`` leads to the page where the problem is solved; it is empty where the user cannot solve it.
+
+    ``actions`` are the title and address of what may be done at once.
+    """
 
     text: str
     detail: str = ""
     link: str = ""
+    actions: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +97,30 @@ def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget
             if budget.is_spent
         ),
         *_spent_in_money(projects),
-        *_collapsed(projects),
+        *_collapsed(request, projects),
         *_set_aside(request, projects),
     ][:SHOWN]
 
 
 def _spent_in_money(projects: Any) -> list[OpenProblem]:
-    channels = Channel.objects.filter(project__in=projects, is_active=True, daily_cost_budget__gt=0)
+    has_budget = Q(daily_cost_budget__gt=0) | Q(monthly_cost_budget__gt=0)
+    channels = Channel.objects.filter(has_budget, project__in=projects, is_active=True)
     rows = list(channels.select_related("project"))
     costs = cost_budgets.spent_today({row.project_id for row in rows}) if rows else {}
     pairs = [(row, costs.get((row.project_id, row.type))) for row in rows]
     return [
+        OpenProblem(
+            _("The monthly budget of {row} in {project} is used up.").format(row=row, project=row.project),
+            _("{amount} of {budget} {currency} this month. Nothing more goes out until the month ends (UTC).").format(
+                amount=grouped(cost.month_amount, places=2),
+                budget=grouped(row.monthly_cost_budget or 0),
+                currency=cost.currency,
+            ),
+            _page("channel", row.pk),
+        )
+        for row, cost in pairs
+        if cost and row.monthly_cost_budget and cost.month_amount >= row.monthly_cost_budget
+    ] + [
         OpenProblem(
             _("The budget in money of {row} in {project} is used up.").format(row=row, project=row.project),
             _("{amount} of {daily_cost_budget} {currency} today. Nothing more goes out until midnight UTC.").format(
@@ -112,7 +131,7 @@ def _spent_in_money(projects: Any) -> list[OpenProblem]:
             _page("channel", row.pk),
         )
         for row, cost in pairs
-        if cost and cost.amount >= (row.daily_cost_budget or 0)
+        if cost and row.daily_cost_budget and cost.amount >= row.daily_cost_budget
     ]
 
 
@@ -154,7 +173,7 @@ def warnings_of(request: HttpRequest) -> list[OpenProblem]:
     ]
 
 
-def _collapsed(projects: Any) -> list[OpenProblem]:
+def _collapsed(request: HttpRequest, projects: Any) -> list[OpenProblem]:
     """Return the providers that hardly deliver to a country, with what it cost and who does better there."""
     return [
         OpenProblem(
@@ -173,6 +192,15 @@ def _collapsed(projects: Any) -> list[OpenProblem]:
             )
             if collapse.provider.project_id
             else "",
+            tuple(
+                remedies(
+                    request,
+                    collapse.project_id,
+                    collapse.provider,
+                    collapse.country,
+                    collapse.other[0] if collapse.other else None,
+                )
+            ),
         )
         for collapse in collapses.open_ones(projects.values_list("pk", flat=True))[:SHOWN]
     ]
@@ -185,7 +213,7 @@ def _cost(collapse: Collapse) -> str:
 
 def _better(collapse: Collapse) -> str:
     other = collapse.other
-    return _("{name} brings {share} of 100 there.").format(name=other[0], share=other[1]) if other else ""
+    return _("{name} delivers {share} of 100 there.").format(name=other[0].name, share=other[1]) if other else ""
 
 
 def _set_aside(request: HttpRequest, projects: Any) -> list[OpenProblem]:

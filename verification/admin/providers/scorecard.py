@@ -19,6 +19,7 @@ from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.statistics import list_link, money_cell, over_time, percent, seconds
 from verification.admin.providers.balance import balance_context
 from verification.admin.providers.breaker import state_label
+from verification.admin.providers.routing_rules import in_force, remedies
 from verification.core.formats import DAY, DAY_AND_TIME, EXACT, grouped, written_date, written_moment
 from verification.models import Provider
 from verification.services.analytics import costs, impact, scorecards, trends
@@ -41,7 +42,12 @@ def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
     projects = [provider.project_id] if provider.project_id else own_project_ids(request)
     with reading(database_for(request)):
         context = _context(provider, projects, choice, country)
+    for line in context["worsened"]:
+        line["actions"] = (
+            remedies(request, provider.project_id or 0, provider, line["country"]) if line["country"] else []
+        )
     context |= {
+        "rules": in_force(projects, provider, country),
         "provider": provider,
         "state": state_label(provider),
         "country": country,

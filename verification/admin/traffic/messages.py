@@ -25,9 +25,12 @@ from verification.admin.base.permissions import ScopedInline, sees_addresses
 from verification.admin.base.statistics import BETWEEN
 from verification.admin.base.statistics_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
 from verification.admin.base.timeline import timeline_context
-from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestLoginFilter
+from verification.admin.base.traffic_admin import CreatedFilter, TestLoginFilter
+from verification.admin.costs.invoice import invoice_view
+from verification.admin.costs.page import costs_view
 from verification.admin.figures import figures_view
 from verification.admin.traffic.inbox import inbox_view
+from verification.admin.traffic.message_file import MessageFile
 from verification.admin.traffic.send_test import LIVE
 from verification.core.ids import is_session_id, whole_number
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
@@ -144,7 +147,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
 
 
 @admin.register(Message)
-class MessageAdmin(ChannelColumn, NewestFirstAdmin):
+class MessageAdmin(ChannelColumn, MessageFile):
     viewers = Right.SEE_TRAFFIC
     empty_text = gettext_lazy("They appear once your app asks for a code, or your server sends one.")
     has_history = False
@@ -258,6 +261,8 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
         return (
             ("inbox/", "verification_inbox", inbox_view),
             ("figures/", "verification_figures", figures_view),
+            ("costs/", "verification_costs", costs_view),
+            ("costs/invoice/", "verification_invoice", invoice_view),
         )
 
     def change_view(

@@ -24,6 +24,7 @@ from verification.services.analytics.ranges import DAY, HOUR
 from verification.services.analytics.statistics import LOST
 from verification.services.analytics.trends import cut
 from verification.services.notifications import alerts
+from verification.services.providers import rules
 
 PAST = 14 * DAY  # what is usual: each weekday twice, and enough messages in a country with few
 LEAST_BEFORE = 20  # messages of the past, as on the scorecard: fewer say little of what is usual
@@ -79,7 +80,7 @@ class Collapse:
         return impact.since_break([self.project_id], self.country, self.at, self.until)
 
     @property
-    def other(self) -> tuple[str, int] | None:
+    def other(self) -> tuple[Provider, int] | None:
         """The other provider of the channel that brought most of its messages there since then, and its share."""
         found = _others(self)
         return max(found, key=lambda each: each[1], default=None)
@@ -102,13 +103,16 @@ def watch(now: datetime | None = None) -> None:
 
 
 def open_ones(projects: Iterable[int]) -> list[Collapse]:
-    """Return the collapses that the owners of these projects were told of and that last, with their present figures."""
+    """Return the collapses that the owners of these projects were told of and that last, with their present figures.
+
+    One that a routing rule has relieved is left out: its provider is not asked first there any more.
+    """
     now = timezone.now()
     found = []
     for alert in Alert.objects.filter(project__in=projects, kind=COLLAPSE, ended_at=None).order_by("-created_at"):
         key = read_break_key(alert.key)
         provider = key and Provider.objects.filter(pk=key.provider).first()
-        if key and provider:
+        if key and provider and not rules.relieved(alert.project_id, provider.pk, key.country):
             points = _points(alert.project_id, key, key.at - PAST, now)
             found.append(_measured(alert.project_id, provider, key.country, key.at, points))
     return found
@@ -214,7 +218,7 @@ def _share(counts: Counts) -> int:
     return round(100 * counts.arrived / counts.accepted) if counts.accepted else 0
 
 
-def _others(collapse: Collapse) -> list[tuple[str, int]]:
+def _others(collapse: Collapse) -> list[tuple[Provider, int]]:
     """Return how many of a hundred messages the others of the channel brought there, where enough are known."""
     serving = Provider.objects.serving(collapse.project_id).filter(channel=collapse.provider.channel)
     found = []
@@ -224,7 +228,7 @@ def _others(collapse: Collapse) -> list[tuple[str, int]]:
         )
         counts = _sums(points, collapse.at)[1]
         if counts.accepted >= LEAST_SINCE and _share(counts) >= collapse.since + LEAST_DROP:
-            found.append((provider.name, _share(counts)))
+            found.append((provider, _share(counts)))
     return found
 
 
@@ -249,15 +253,15 @@ def _advice(collapse: Collapse) -> str:
     name, country, other = collapse.provider.name, collapse.country, collapse.other
     if other:
         return (
-            f"{other[0]} brought {other[1]} of 100 there in the same time: let it carry the country, by taking the"
-            f" country's prefixes from {name}, and ask {name} what is wrong."
+            f"{other[0].name} delivered {other[1]} of 100 there in the same time. Send {country} by {other[0].name}:"
+            f" the overview and the scorecard of {name} have the button. Then ask {name} what is wrong."
         )
     serving = Provider.objects.serving(collapse.project_id).filter(channel=collapse.provider.channel)
     names = list(serving.exclude(pk=collapse.provider.pk).order_by("name").values_list("name", flat=True))
     if names:
         return (
-            f"Nothing is known of {' and '.join(names)} in {country} since then: try it with the country's prefixes,"
-            f" and ask {name} what is wrong."
+            f"Try {' or '.join(names)} for {country}: the overview and the scorecard of {name} have the button."
+            f" Then ask {name} what is wrong."
         )
     return f"No other provider serves the channel: add one for {country}, and ask {name} what is wrong."
 

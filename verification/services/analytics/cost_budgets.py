@@ -1,7 +1,7 @@
-"""Budgets in money: what a channel's messages of the day have cost, and the alert as a budget runs out.
+"""Budgets in money: what a channel's messages of the day or month have cost, and the alert as a budget runs out.
 
-A price is known once the provider has answered, so no request can hold a budget in money. The workers sum the day after
-each count of the figures, and the project's configuration carries whether a budget is used up.
+A price is known once the provider has answered, so no request can hold a budget in money. The workers sum the day and
+the month after each count of the figures, and the project's configuration carries whether a budget is used up.
 """
 
 from __future__ import annotations
@@ -9,39 +9,58 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
+from django.db.models import Q
 from django.utils import timezone
 
 from verification.models import Alert, Channel, DailyChannelCost
 from verification.services.analytics import costs
-from verification.services.analytics.ranges import last_days
+from verification.services.analytics.months import Month
+from verification.services.analytics.ranges import Range, last_days
 from verification.services.notifications import alerts
 
 KIND = "daily_cost_budget"  # of the alerts
+MONTH_KIND = "monthly_cost_budget"
 PARTS = (50, 80, 100)  # percent of a budget at which its owner is told, as of budgets in messages
 
 
 def watch() -> int:
-    """Sum today's costs of every channel that has a budget in money, and return the number of new alerts."""
+    """Sum the costs of every channel that has a budget in money, and return the number of new alerts.
+
+    Today's are summed, and where a channel has a budget of the month, the month's.
+    """
     now = timezone.now()
-    channels = list(Channel.objects.filter(daily_cost_budget__gt=0, project__is_enabled=True).select_related("project"))
+    has_budget = Q(daily_cost_budget__gt=0) | Q(monthly_cost_budget__gt=0)
+    channels = list(Channel.objects.filter(has_budget, project__is_enabled=True).select_related("project"))
     if not channels:
         return 0
-    found = costs.grouped(sorted({row.project_id for row in channels}), last_days(now, 1), ("project", "channel"))
+    today = _sums(channels, last_days(now, 1))
+    monthly = [row for row in channels if row.monthly_cost_budget]
+    month = _sums(monthly, Month(now.date().replace(day=1)).span(now)) if monthly else {}
     none = costs.Cost(costs.account_currency())
-    today = [(row, found.get((row.project_id, row.type), none)) for row in channels]
+    rows = [(row, today.get(_key(row), none), month.get(_key(row), none)) for row in channels]
     DailyChannelCost.objects.bulk_create(
         (
             DailyChannelCost(
-                project=row.project, channel=row.type, day=now.date(), amount=cost.amount, currency=cost.currency
+                project=row.project,
+                channel=row.type,
+                day=now.date(),
+                amount=day.amount,
+                month_amount=so_far.amount,
+                currency=day.currency,
             )
-            for row, cost in today
+            for row, day, so_far in rows
         ),
         update_conflicts=True,
         unique_fields=("project", "channel", "day"),
-        update_fields=("amount", "currency"),
+        update_fields=("amount", "month_amount", "currency"),
     )
-    return sum(_alert(row, cost.amount, cost.currency, now.date()) for row, cost in today)
+    return sum(
+        _alert_of_day(row, day.amount, day.currency, now.date())
+        + _alert_of_month(row, so_far.amount, so_far.currency, now.date())
+        for row, day, so_far in rows
+    )
 
 
 def spent_today(projects: Collection[int]) -> dict[tuple[int, str], DailyChannelCost]:
@@ -50,12 +69,51 @@ def spent_today(projects: Collection[int]) -> dict[tuple[int, str], DailyChannel
     return {(row.project_id, row.channel): row for row in rows}
 
 
-def _alert(channel: Channel, amount: Decimal, currency: str, day: date) -> int:
-    """Alert once for each part of the budget and day, and return the number of new alerts."""
+def _sums(channels: Collection[Channel], span: Range) -> dict[tuple[Any, ...], costs.Cost]:
+    return costs.grouped(sorted({row.project_id for row in channels}), span, ("project", "channel"))
+
+
+def _key(channel: Channel) -> tuple[int, str]:
+    return channel.project_id, channel.type
+
+
+def _alert_of_day(channel: Channel, amount: Decimal, currency: str, day: date) -> int:
     budget = channel.daily_cost_budget or 0
-    keys = {f"{channel.type}:{day}:{part}": part for part in PARTS if 100 * amount >= part * budget}
+    return _alert(
+        channel,
+        KIND,
+        f"{day}",
+        amount,
+        budget,
+        title="today's budget in money",
+        detail=f"{amount:,.2f} of {budget:,} {currency} of the day (UTC) were spent on the channel {channel}.",
+        until="midnight UTC",
+    )
+
+
+def _alert_of_month(channel: Channel, amount: Decimal, currency: str, day: date) -> int:
+    budget = channel.monthly_cost_budget or 0
+    return _alert(
+        channel,
+        MONTH_KIND,
+        f"{day:%Y-%m}",
+        amount,
+        budget,
+        title="this month's budget in money",
+        detail=f"{amount:,.2f} of {budget:,} {currency} of the month (UTC) were spent on the channel {channel}.",
+        until="the month ends (UTC)",
+    )
+
+
+def _alert(
+    channel: Channel, kind: str, period: str, amount: Decimal, budget: int, *, title: str, detail: str, until: str
+) -> int:
+    """Alert once for each part of the budget and period, and return the number of new alerts."""
+    if not budget:
+        return 0
+    keys = {f"{channel.type}:{period}:{part}": part for part in PARTS if 100 * amount >= part * budget}
     known = set(
-        Alert.objects.filter(project=channel.project, kind=KIND, key__in=keys).values_list("key", flat=True)
+        Alert.objects.filter(project=channel.project, kind=kind, key__in=keys).values_list("key", flat=True)
         if keys
         else ()
     )
@@ -64,10 +122,10 @@ def _alert(channel: Channel, amount: Decimal, currency: str, day: date) -> int:
         ends = "Nothing more goes" if part == PARTS[-1] else "At the whole of it, nothing more goes"
         alerts.raise_alert(
             project_id=channel.project_id,
-            kind=KIND,
+            kind=kind,
             key=key,
-            title=f"{part} % of today's budget in money for {channel} is used",
-            detail=f"{amount:,.2f} of {budget:,} {currency} of the day (UTC) were spent on the channel {channel}."
-            f" {ends} over it until midnight UTC. If this is your own traffic, raise the budget on the channel's page.",
+            title=f"{part} % of {title} for {channel} is used",
+            detail=f"{detail} {ends} over it until {until}. If this is your own traffic, raise the budget on the"
+            " channel's page.",
         )
     return len(keys.keys() - known)

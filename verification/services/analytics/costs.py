@@ -137,6 +137,25 @@ def over_time(projects: Sequence[int], span: Range, where: Where | None = None) 
     return found
 
 
+def daily(
+    projects: Sequence[int], span: Range, by: Sequence[str], where: Where | None = None
+) -> dict[tuple[Any, ...], Cost]:
+    """The cost of each day (UTC) of a range, for each value of some of the dimensions of the figures."""
+    rates = Rates(account_currency())
+    found: dict[tuple[Any, ...], Cost] = {}
+    for row in _sums(projects, span, by, None, where):
+        cost = found.setdefault((row["on"], *(row[name] for name in by)), Cost(rates.account))
+        amount = rates.into_account(row["sum_amount"], row["currency"], row["on"])
+        cost.add(amount=amount, currency=row["currency"], sends=row["sum_sends"], segments=row["sum_segments"])
+    return found
+
+
+def charged(projects: Sequence[int], span: Range, where: Where) -> Iterable[tuple[date, str, str, Decimal, int]]:
+    """Yield each day's cost by country in the currency that was charged, with its sends."""
+    for row in _sums(projects, span, ("country",), None, where):
+        yield row["on"], row["country"], row["currency"], row["sum_amount"], row["sum_sends"]
+
+
 def as_dict(cost: Cost, verified: int) -> dict[str, Any]:
     """The cost in the words of docs/cost.md, for programs. Money is a text, so that nothing rounds it on the way."""
     per_verified = cost.per(verified)

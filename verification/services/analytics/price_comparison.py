@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import lru_cache
 from typing import Any
 
-import phonenumbers
 from django.db.models import Sum
 from django.utils import timezone
 
+from verification.core.addresses import usual_number
 from verification.models import Provider
 from verification.services.analytics import costs, ranges
 from verification.services.analytics.costs import Cost, Rates, Where
@@ -37,10 +36,10 @@ class Experience:
         return self.sent >= LEAST_SENT and self.accepted > 0
 
 
-def experience_of(projects: Sequence[int], now: datetime) -> dict[tuple[int, str], Experience]:
+def experience_of(projects: Sequence[int], now: datetime, days: int = DAYS) -> dict[tuple[int, str], Experience]:
     """Return what is known of each provider in each country, by both. What was never used is not in it."""
     sums: dict[tuple[int, str], list[int]] = {}
-    for rows in rows_of(projects, ranges.last_days(now, DAYS), {"is_manual": False}):
+    for rows in rows_of(projects, ranges.last_days(now, days), {"is_manual": False}):
         found = rows.order_by().values_list("provider_id", "country")
         for provider, country, *counts in found.annotate(
             Sum("messages_accepted"), Sum("sessions_sent"), Sum("sessions_verified")
@@ -61,6 +60,8 @@ class Offer:
     """
 
     provider: str
+    provider_id: int
+    project_id: int | None  # None for a system provider
     channel: str
     currency: str
     would_cost: Decimal = Decimal(0)
@@ -111,7 +112,9 @@ def offers(
         for (owner, channel, country), did in traffic.items():
             if channel != provider.channel or provider.project_id not in (None, owner):
                 continue
-            offer = found.setdefault(provider.pk, Offer(provider.name, channel, rates.account))
+            offer = found.setdefault(
+                provider.pk, Offer(provider.name, provider.pk, provider.project_id, channel, rates.account)
+            )
             would = None if did.unknown else _price(provider, book, country, did, rates, day)
             if would is None:
                 offer.left_out += did.sends
@@ -152,7 +155,7 @@ def as_dict(offer: Offer) -> dict[str, Any]:
 
 def _price(provider: Provider, book: PriceBook, country: str, did: Cost, rates: Rates, day: Any) -> Decimal | None:
     """Return what the messages of one country would have cost; None where that is not known."""
-    number = _usual_number(country)
+    number = usual_number(country)
     if provider.only_prefixes and not number.startswith(tuple(provider.only_prefixes)):
         return None
     if number.startswith(tuple(provider.except_prefixes)):
@@ -162,13 +165,6 @@ def _price(provider: Provider, book: PriceBook, country: str, did: Cost, rates: 
         return None
     units = did.segments if price.is_per_segment else did.sends
     return rates.into_account(price.amount * units, price.currency, day)
-
-
-@lru_cache(maxsize=512)  # more than there are countries
-def _usual_number(country: str) -> str:
-    """Return an example of the country's mobile numbers; empty for none."""
-    number = phonenumbers.example_number_for_type(country, phonenumbers.PhoneNumberType.MOBILE) if country else None
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164) if number else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,6 +210,13 @@ def _add(sums: FigureSums, row: dict[str, Any]) -> None:
     sums.add({name: row[f"sum_{name}"] or 0 for name in COUNTS}, {name: row[f"sum_{name}"] for name in TIMES})
 
 
+def is_counted_by(projects: Sequence[int], moment: datetime) -> bool:
+    """Return whether anything of these projects is counted of this day (UTC) or earlier."""
+    days = DailyFigures.objects.filter(project__in=projects, day__lte=moment.date())
+    hours = HourlyFigures.objects.filter(project__in=projects, hour__lt=moment + DAY)
+    return days.exists() or hours.exists()
+
+
 def rows_of(projects: Sequence[int], span: Range, where: Where | None) -> Iterable[QuerySet[Any, Any]]:
     """Return the rows of a range. Days are read once they are surely summed; the last two are read by the hour."""
     hours = HourlyFigures.objects.filter(project__in=projects, hour__lt=span.until, **(where or {}))

@@ -71,6 +71,7 @@ class Summary:
     refused_before: int
     events: list[AlertOfRange]
     money: Money
+    is_before_whole: bool  # whether the time before was counted from its first day on, and so may be compared with
 
     @property
     def is_empty(self) -> bool:
@@ -101,6 +102,7 @@ def summarize(
         refused_before=sum(times for _, times in report.refusals(projects, span.before, country)),
         events=events(projects, span, where),
         money=money_of(projects, span, where, with_system=with_system),
+        is_before_whole=report.is_counted_by(projects, span.before.since),
     )
 
 
@@ -197,7 +199,7 @@ def _lines(
 ) -> list[SummaryRow]:
     """Return the figures by one dimension, the rows with most sessions first."""
     found, before = _by_place(place, rows), _by_place(place, rows_before)
-    names = _names(dimension, list(found))
+    names = names_of(dimension, list(found))
     lines = [SummaryRow(key, names[key], sums, before.get(key, FigureSums())) for key, sums in found.items()]
     return sorted(lines, key=lambda line: (-line.sums.counts["sessions"], -line.sums.counts["messages"], line.name))
 
@@ -209,7 +211,7 @@ def _by_place(place: int, rows: dict[tuple[Any, ...], FigureSums]) -> dict[Any, 
     return found
 
 
-def _names(dimension: str, keys: list[Any]) -> dict[Any, str]:
+def names_of(dimension: str, keys: list[Any]) -> dict[Any, str]:
     if dimension == "provider_id":
         return report.names(dimension, [(key,) for key in keys])
     if dimension == "project":

@@ -62,7 +62,8 @@ class ChannelConfig:
     image_url: str
     link: str
     daily_budget: int | None
-    cost_budget: int | None  # in money; the one that is used up today, else None
+    cost_budget: int | None  # in money; the one that is used up, of the day or the month, else None
+    is_month_spent: bool
     countries: frozenset[str]
     routing: RoutingConfig
     providers: tuple[ProviderConfig, ...]
@@ -94,6 +95,12 @@ class ChannelConfig:
         return {"bots": self.bots, "direct": direct}
 
 
+def _spent_budget(row: Mapping[str, Any]) -> int | None:
+    if row["is_over_month"]:
+        return int(row["monthly_cost_budget"])
+    return int(row["daily_cost_budget"]) if row["is_over_cost"] else None
+
+
 def channel_of(row: Mapping[str, Any], *, site_url: str, budget_ceiling: int) -> ChannelConfig:
     """Return the channel of one item of the snapshot. ``site_url`` is the project's, to which it leads by default."""
     channel_type = row["type"]
@@ -103,7 +110,8 @@ def channel_of(row: Mapping[str, Any], *, site_url: str, budget_ceiling: int) ->
         image_url=row["image_url"] or settings.BASE_URL + static(f"verification/channels/{channel_type}.svg"),
         link=row["link"] or site_url or settings.BASE_URL,
         daily_budget=lower_budget(row["effective_budget"], budget_ceiling),
-        cost_budget=row["daily_cost_budget"] if row["is_over_cost"] else None,
+        cost_budget=_spent_budget(row),
+        is_month_spent=bool(row["is_over_month"]),
         countries=frozenset(row["countries"]),
         routing=RoutingConfig(row["routing"], row["explore_percent"] / 100),
         providers=tuple(_provider_of(item) for item in row["providers"] if item["type"] in registry.all_types()),

@@ -136,9 +136,10 @@ class ProjectConfig:
         self.budgets = {
             channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
         }
-        self.spent_costs = {  # the budgets in money that today's messages have used up
+        self.spent_costs = {  # the budgets in money that the messages of today, or of the month, have used up
             channel.type: channel.cost_budget for channel in self.channels.values() if channel.cost_budget is not None
         }
+        self.spent_months = frozenset(channel.type for channel in self.channels.values() if channel.is_month_spent)
 
     @property
     def hands_out_puzzles(self) -> bool:

@@ -6,7 +6,9 @@ Callers hear one answer whichever rule it was; the owner's log says which.
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError
 
@@ -80,10 +82,18 @@ def refusal_of(
     if rule == "daily_budget":
         spent = project.spent_costs.get(channel or "")
         figures = {"budget": project.budgets.get(channel or "")} if spent is None else {"budget_in_money": spent}
+        if channel in project.spent_months:
+            retry_after = _seconds_to_next_month()
         decision = DecisionRecord(project.id, rule, channel or "", figures)
     elif rule in RULES:
         decision = DecisionRecord(project.id, rule, mask(to), {"retry_after": retry_after} if retry_after else {})
     return refusal(outcome, retry_after, decision=decision)
+
+
+def _seconds_to_next_month() -> int:
+    now = datetime.now(UTC)
+    first = (now.replace(day=1) + timedelta(days=31)).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return math.ceil((first - now).total_seconds())
 
 
 def why_not_to_send(recipient: RecipientPolicy, channel: str) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Exists, Q
+from django.db.models import Exists, Prefetch, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -14,7 +15,7 @@ from providers.base import Adapter
 from providers.errors import SettingsInvalid
 from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed
-from verification.models import Project, Provider, SenderRule
+from verification.models import Project, Provider, RoutingRule, SenderRule
 from verification.services.providers import quotas
 from verification.services.providers.accounts import adapter_of, hook_url, is_known
 from verification.services.providers.latency import LatencyProfile, latencies_of
@@ -28,7 +29,8 @@ class LiveProvider:
     """An enabled provider with its adapter, ready to send, and what decides its turn.
 
     ``open_until`` is the end of its time aside, by our own clock, while its circuit breaker is open; past it, one
-    probe is let through. ``latency`` is how quickly it answered of late.
+    probe is let through. ``latency`` is how quickly it answered of late. ``rules`` are the project's routing
+    rules about it by country, empty for all of them: of how many of a hundred messages it comes first, 0 for a pause.
     """
 
     id: int
@@ -44,12 +46,16 @@ class LiveProvider:
     open_until: datetime | None
     latency: LatencyProfile
     prices: PriceBook
+    rules: dict[str, int] = field(default_factory=dict)
 
     def serves(self, address: str) -> bool:
         """Return whether its prefixes let it serve this number. E-mail addresses have none."""
         if self.only_prefixes and not address.startswith(self.only_prefixes):
             return False
         return not address.startswith(self.except_prefixes)
+
+    def is_paused_in(self, country: str) -> bool:
+        return self.rules.get(country, self.rules.get("")) == 0
 
     def sender_for(self, address: str) -> SenderRule | None:
         """The rule of the longest prefix that the number begins with."""
@@ -82,7 +88,7 @@ def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
         .in_order()
         .annotate(asked_at=Now())
         .select_related("breaker", "project")
-        .prefetch_related("sender_rules")
+        .prefetch_related("sender_rules", _rules_of(project_id))
     )
     latencies = latencies_of([row.pk for row in rows])
     live = (
@@ -93,7 +99,11 @@ def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
     return [provider for provider in live if provider is not None]
 
 
-def _live_provider(row: Provider, ahead: timedelta, latency: LatencyProfile) -> LiveProvider | None:
+def _rules_of(project_id: int) -> Prefetch[str, QuerySet[RoutingRule], str]:
+    return Prefetch("routing_rules", RoutingRule.objects.filter(project=project_id), to_attr="rules_here")
+
+
+def _live_provider(row: Any, ahead: timedelta, latency: LatencyProfile) -> LiveProvider | None:
     """None for a row that cannot be read, which must not take the others of its channel with it.
 
     ``ahead`` is by how much our clock is ahead of the database's.
@@ -119,4 +129,5 @@ def _live_provider(row: Provider, ahead: timedelta, latency: LatencyProfile) -> 
         open_until=open_until and open_until + ahead,
         latency=latency,
         prices=book_of(row.pk, row.price_list),
+        rules={rule.country: rule.percent for rule in row.rules_here},
     )

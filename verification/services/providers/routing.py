@@ -75,7 +75,7 @@ def providers_for(
 ) -> Order:
     """The channel's providers for this recipient in the order of trial: those that were late just now last, the
     project's before the system's, and then as the channel's ``routing`` says. Where the app of a way to choose is left
-    out, by their fixed order.
+    out, by their fixed order. A routing rule that fits the message comes before all that.
 
     ``pinned_id`` names the only one to be asked; nobody takes its place, and its prefixes do not matter. ``left_out``
     are those that may have sent this message already, or that have no account for the recipient. ``accounts`` are
@@ -88,7 +88,23 @@ def providers_for(
     ]
     if pinned_id is not None:
         return Order([provider for provider in serving if provider.id == pinned_id], Choice.PINNED)
-    fitting = [provider for provider in serving if provider.serves(address)]
+    return order_of(
+        serving, project_id=project_id, channel=channel, address=address, country=country, routing=routing, seed=seed
+    )
+
+
+def order_of(
+    serving: Iterable[LiveProvider],
+    *,
+    project_id: int,
+    channel: str,
+    address: str,
+    country: str,
+    routing: RoutingConfig,
+    seed: int | None,
+) -> Order:
+    """The order of trial of these providers for a recipient, as :func:`providers_for` describes it."""
+    fitting = [each for each in serving if each.serves(address) and not each.is_paused_in(country)]
     is_simulated = outcome_of(address) is not None
     if any(provider.adapter.is_simulation for provider in fitting):
         fitting = [provider for provider in fitting if provider.adapter.is_simulation is is_simulated]
@@ -96,7 +112,7 @@ def providers_for(
         return Order(fitting, Choice.ONLY)
     chance = random.Random(seed)  # noqa: S311  (nothing to be guessed)
     if method := METHODS.get(routing.mode):
-        return method.order(
+        order = method.order(
             fitting,
             project_id=project_id,
             channel=channel,
@@ -105,7 +121,29 @@ def providers_for(
             config=routing,
             chance=chance,
         )
-    return _by_weight(fitting, chance, is_shared=routing.mode == RoutingMode.SHARES)
+    else:
+        order = _by_weight(fitting, chance, is_shared=routing.mode == RoutingMode.SHARES)
+    return _by_rule(order, country, chance)
+
+
+def _by_rule(order: Order, country: str, chance: random.Random) -> Order:
+    """Put the provider first that a routing rule draws for this message; one that was late just now stays behind.
+
+    The country's rules count, and where it has none those of all countries.
+    """
+    for place in (country, ""):
+        shares = [(each, each.rules[place]) for each in order.providers if each.rules.get(place)]
+        if shares:
+            break
+    else:
+        return order
+    drawn = 100 * chance.random()
+    for provider, percent in shares:
+        if drawn < percent and not provider.latency.is_late:
+            others = [each for each in order.providers if each is not provider]
+            return Order([provider, *others], Choice.RULE)
+        drawn -= percent
+    return order
 
 
 def _by_weight(fitting: Iterable[LiveProvider], chance: random.Random, *, is_shared: bool) -> Order:

@@ -1,7 +1,7 @@
 -- A project as the services need it: its row, its order of fall-back, its live test logins, and the live entries of its
 -- lists and of the platform's. Its live channels come in order, with their enabled providers, the project's own before
 -- the system's, which never serve a test project. The operator's kill switches and ceilings are included, and whether
--- the day's cost has used up a channel's budget in money.
+-- the day's or the month's cost has used up a channel's budget in money.
 CREATE OR REPLACE FUNCTION describe_project(p_project verification_project)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT to_jsonb(p_project) || jsonb_build_object(
@@ -10,6 +10,11 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
                 SELECT FROM verification_dailychannelcost AS cost
                 WHERE cost.project_id = p_project.id AND cost.channel = channel.type
                   AND cost.day = (now() AT TIME ZONE 'UTC')::date AND cost.amount >= channel.daily_cost_budget
+            ), 'is_over_month', channel.monthly_cost_budget > 0 AND channel.monthly_cost_budget <= (
+                SELECT cost.month_amount FROM verification_dailychannelcost AS cost
+                WHERE cost.project_id = p_project.id AND cost.channel = channel.type
+                  AND cost.day BETWEEN date_trunc('month', now() AT TIME ZONE 'UTC')::date AND (now() AT TIME ZONE 'UTC')::date
+                ORDER BY cost.day DESC LIMIT 1
             ), 'providers', (
                 SELECT coalesce(jsonb_agg(
                     jsonb_build_object(

@@ -95,6 +95,8 @@ def _unfit(rows: Rows, provider: Provider) -> str:
     """Return why it cannot carry messages to this recipient, empty if it can."""
     if not provider.is_enabled:
         return _("It is switched off.")
+    if provider.pk in rows.paused:
+        return _("A routing rule pauses it for this country.")
     address = rows.recipient.address
     only, never = tuple(provider.only_prefixes), tuple(provider.except_prefixes)
     if only and not address.startswith(only) or never and address.startswith(never):

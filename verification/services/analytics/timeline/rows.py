@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from django.db.models import prefetch_related_objects
 from django.utils.translation import gettext as _
 
-from verification.core.addresses import mask
+from verification.core.addresses import country_of, mask
 from verification.models import (
     Decision,
     DeliveryAttempt,
@@ -19,6 +19,7 @@ from verification.models import (
     Project,
     Provider,
     Recipient,
+    RoutingRule,
     Session,
     Subscription,
     VerifyToken,
@@ -57,6 +58,7 @@ class Rows:
     providers: list[Provider] = field(default_factory=list)
     started_bots: frozenset[int] = frozenset()  # ids of the providers whose bot the recipient has started
     falls_back: bool = False  # whether the project has an order of fall-back now
+    paused: frozenset[int] = frozenset()  # ids of the providers that a routing rule pauses for this recipient
 
     @property
     def began_at(self) -> datetime:
@@ -127,7 +129,16 @@ def in_full(rows: Rows) -> Rows:
         list(providers),
         frozenset(started),
         FallbackStep.objects.filter(project=rows.project).exists(),
+        _paused(rows),
     )
+
+
+def _paused(rows: Rows) -> frozenset[int]:
+    """Return the providers that a routing rule pauses for the recipient's country."""
+    place = country_of(rows.recipient.address) if "@" not in rows.recipient.address else ""
+    found = RoutingRule.objects.filter(project=rows.project, country__in={place, ""})
+    parts = {(rule.provider_id, rule.country): rule.percent for rule in found}
+    return frozenset(each for each, _ in parts if parts.get((each, place), parts.get((each, ""))) == 0)
 
 
 def _decisions(rows: Rows) -> list[Decision]:

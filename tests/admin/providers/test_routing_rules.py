@@ -1,0 +1,106 @@
+"""The page that previews and makes a routing rule, the list with "Undo", and who may use them."""
+
+import pytest
+from django.urls import reverse
+
+from tests import factories
+from verification.models import Membership, Provider, RoutingRule
+
+pytestmark = pytest.mark.django_db
+
+LIST = reverse("admin:verification_routingrule_changelist")
+
+
+@pytest.fixture
+def two(panel):
+    """A second provider of the channel beside the panel's own."""
+    second = factories.provider(
+        project=panel.project,
+        channel="sms",
+        type="http",
+        name="Northwind",
+        priority=200,
+        settings={"url": "https://n.example/"},
+    )
+    return panel, panel.rows[Provider], second
+
+
+def page(panel, provider, country="BR", percent=100, **more):
+    query = {"project": panel.project.pk, "provider": provider.pk, "country": country, "percent": percent}
+    return reverse("admin:verification_routingrule_propose", query=query | more)
+
+
+def test_a_rule_is_previewed_before_anything_changes(two):
+    panel, _first, second = two
+    shown = panel.as_("owner").get(page(panel, second))
+    assert shown.context["sentence"] == "All messages to BR go to Northwind first."
+    assert {row.name: (row.before, row.after) for row in shown.context["rows"]}["Northwind"] == ("0 %", "100 %")
+    assert not RoutingRule.objects.exists()
+
+
+def test_confirmed_it_is_made_and_leads_back(two):
+    panel, _first, second = two
+    answer = panel.as_("owner").post(page(panel, second, next="/admin/"))
+    assert (answer.status_code, answer.url) == (302, "/admin/")
+    assert RoutingRule.objects.get().percent == 100
+
+
+def test_undo_stands_in_the_list_and_asks_first(two):
+    panel, first, _second = two
+    owner = panel.as_("owner")
+    owner.post(page(panel, first, percent=0))
+    undo = reverse("admin:verification_routingrule_delete", args=(RoutingRule.objects.get().pk,))
+    shown = owner.get(LIST).content.decode()
+    assert "Our gateway is paused for BR." in shown
+    assert undo in shown
+    assert "Without this rule, the channel&#x27;s own routing applies again." in owner.get(undo).content.decode()
+    assert RoutingRule.objects.exists()
+    owner.post(undo, {"post": "yes"})
+    assert not RoutingRule.objects.exists()
+
+
+def test_a_refusal_says_why_and_changes_nothing(two):
+    panel, first, second = two
+    Provider.objects.filter(pk=second.pk).update(is_enabled=False)
+    Provider.objects.filter(project=panel.project, channel="sms").exclude(pk=first.pk).update(is_enabled=False)
+    answer = panel.as_("owner").post(page(panel, first, percent=0))
+    assert answer.status_code == 400
+    assert "No other provider would carry these messages over SMS" in answer.content.decode()
+    assert not RoutingRule.objects.exists()
+
+
+@pytest.mark.parametrize("percent", ["-1", "101", "x"])
+def test_a_part_is_of_a_hundred(two, percent):
+    panel, _first, second = two
+    assert panel.as_("owner").post(page(panel, second, percent=percent)).status_code == 400
+    assert not RoutingRule.objects.exists()
+
+
+def test_strangers_find_neither_page_nor_rule(two):
+    panel, _first, second = two
+    rule = RoutingRule.objects.create(project=panel.project, provider=second, country="BR", percent=0)
+    stranger = panel.as_("stranger")
+    assert stranger.post(page(panel, second)).status_code == 404
+    assert "Northwind" not in stranger.get(LIST).content.decode()
+    stranger.post(reverse("admin:verification_routingrule_delete", args=(rule.pk,)), {"post": "yes"})
+    assert RoutingRule.objects.get() == rule
+
+
+@pytest.mark.parametrize("role", ["analyst", "support"])
+def test_who_may_only_look_changes_nothing(two, role):
+    panel, _first, second = two
+    rule = RoutingRule.objects.create(project=panel.project, provider=second, country="BR", percent=0)
+    Membership.objects.filter(project=panel.project).update(role=role)
+    member = panel.as_("owner")
+    assert member.get(page(panel, second)).status_code == 403
+    assert member.post(page(panel, second, percent=100)).status_code == 403
+    member.post(reverse("admin:verification_routingrule_delete", args=(rule.pk,)), {"post": "yes"})
+    assert RoutingRule.objects.get().percent == 0
+
+
+def test_the_scorecard_names_the_rules_in_force(two):
+    panel, first, _second = two
+    RoutingRule.objects.create(project=panel.project, provider=first, country="BR", percent=0)
+    scorecard = reverse("admin:verification_provider_scorecard", args=(first.pk,))
+    assert "Our gateway is paused for BR." in panel.as_("owner").get(f"{scorecard}?country=BR").content.decode()
+    assert "is paused" not in panel.as_("owner").get(f"{scorecard}?country=IN").content.decode()

@@ -1,0 +1,164 @@
+"""Routing rules: which provider comes first in a country, a pause, and what a rule is refused for."""
+
+from collections import Counter
+
+import pytest
+
+from tests import factories
+from verification.core import caching
+from verification.core.errors import UserError
+from verification.models import AuditEntry, Choice, Message, Provider, RoutingRule
+from verification.services.providers import rules
+from verification.services.providers.routing import providers_for
+from verification.services.providers.rules import Proposal
+
+pytestmark = pytest.mark.django_db
+
+BRAZIL, GERMANY = ("+5511987654321", "BR"), ("+4915112345678", "DE")
+
+
+@pytest.fixture
+def project(db):
+    made = factories.project(channels=())
+    made.provider("sms", name="first", priority=10)
+    made.provider("sms", name="second", priority=20)
+    return made
+
+
+def propose(project, name, country="BR", percent=100):
+    return Proposal(project.row, Provider.objects.get(name=name), country, percent)
+
+
+def make(*arguments, **values):
+    rule = rules.set_rule(propose(*arguments, **values))
+    caching.clear_all()
+    return rule
+
+
+def order(project, to, seed=None):
+    address, country = to
+    return providers_for(
+        project_id=project.id,
+        channel="sms",
+        address=address,
+        country=country,
+        pinned_id=None,
+        left_out=(),
+        accounts={},
+        seed=seed,
+    )
+
+
+def names(project, to):
+    return [provider.name for provider in order(project, to).providers]
+
+
+def test_a_country_is_sent_by_another_provider_and_the_former_follows(project):
+    make(project, "second")
+    assert (names(project, BRAZIL), order(project, BRAZIL).choice) == (["second", "first"], Choice.RULE)
+    assert names(project, GERMANY) == ["first", "second"]
+
+
+def test_a_paused_provider_carries_nothing_of_the_country(project):
+    make(project, "first", percent=0)
+    assert names(project, BRAZIL) == ["second"]
+    assert names(project, GERMANY) == ["first", "second"]
+
+
+def test_a_part_of_the_messages_tries_a_provider(project):
+    make(project, "second", percent=5)
+    first = Counter(order(project, BRAZIL, seed).providers[0].name for seed in range(2_000))
+    assert 60 < first["second"] < 140
+
+
+def test_a_rule_of_a_country_comes_before_one_of_all_countries(project):
+    make(project, "second", country="")
+    make(project, "first", country="BR")
+    assert names(project, BRAZIL)[0] == "first"
+    assert names(project, GERMANY)[0] == "second"
+    make(project, "first", country="", percent=0)
+    assert (names(project, BRAZIL)[0], names(project, GERMANY)) == ("first", ["second"])
+
+
+def test_another_project_is_not_touched(project):
+    other = factories.project(channels=())
+    system = factories.provider(project=None, channel="sms", type="collector", name="system", settings={"name": "s"})
+    caching.clear_all()
+    rules.set_rule(Proposal(project.row, system, "BR", 0))
+    caching.clear_all()
+    assert names(project, BRAZIL) == ["first", "second"]
+    assert names(other, BRAZIL) == ["system"]
+
+
+def test_a_message_goes_by_the_rule(project, outbox):
+    from tests.services.providers.test_routing import api_message
+
+    make(project, "second")
+    message = Message.objects.get(pk=api_message(project, BRAZIL[0]))
+    assert outbox.names == ["second"]
+    assert message.attempts.get().choice == Choice.RULE
+
+
+def test_one_for_all_messages_takes_the_place_of_the_others_parts(project):
+    make(project, "first", percent=5)
+    make(project, "first", country="DE", percent=5)
+    make(project, "second")
+    assert set(RoutingRule.objects.values_list("provider__name", "country", "percent")) == {
+        ("second", "BR", 100),
+        ("first", "DE", 5),
+    }
+
+
+def test_undone_the_channel_chooses_as_before(project):
+    rules.end_rule(make(project, "second"))
+    assert names(project, BRAZIL) == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        ({"name": "gone"}, "gone is disabled"),
+        ({"name": "elsewhere"}, "By its prefixes elsewhere does not serve"),
+        ({"name": "first", "percent": 20}, "Other rules already send 90 of 100"),
+        ({"name": "mail", "country": "BR"}, "E-mail addresses have no country"),
+        ({"name": "first", "percent": 0, "country": "US"}, "No other provider would carry these messages over SMS"),
+    ],
+)
+def test_what_would_do_nothing_or_stop_a_country_is_refused(project, values, why):
+    project.provider("sms", name="gone", is_enabled=False)
+    project.provider("sms", name="elsewhere", only_prefixes=["+49"])
+    project.provider("email", name="mail")
+    make(project, "second", percent=90)
+    RoutingRule.objects.create(
+        project=project.row, provider=Provider.objects.get(name="second"), country="US", percent=0
+    )
+    caching.clear_all()
+    with pytest.raises(UserError, match=why):
+        rules.require_possible(propose(project, **values), "DE")
+
+
+def test_the_preview_draws_who_is_asked_first(project):
+    shown = rules.preview(propose(project, "second", percent=30), "DE")
+    assert [(each.provider.name, each.before) for each in shown] == [("first", 100), ("second", 0)]
+    assert 20 < shown[1].after < 40
+    assert shown[0].after + shown[1].after == 100
+    assert not RoutingRule.objects.exists()
+
+
+def test_a_rule_is_in_the_audit_log(project):
+    rules.end_rule(make(project, "second", percent=0))
+    acts = AuditEntry.objects.filter(object_type="verification.routingrule").order_by("pk")
+    assert [(each.action, each.object_label, each.project_id) for each in acts] == [
+        ("Created", "second", project.id),
+        ("Deleted", "second", project.id),
+    ]
+
+
+def test_who_is_relieved(project):
+    first = Provider.objects.get(name="first").pk
+    assert not rules.relieved(project.id, first, "BR")
+    make(project, "second")
+    assert rules.relieved(project.id, first, "BR")
+    assert not rules.relieved(project.id, first, "DE")
+    make(project, "first", country="DE", percent=0)
+    assert rules.relieved(project.id, first, "DE")

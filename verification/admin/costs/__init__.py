@@ -1,0 +1,1 @@
+"""The money of a month, and a vendor's invoice against it."""

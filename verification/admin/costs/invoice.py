@@ -1,0 +1,186 @@
+"""A vendor's invoice against our own count: a CSV file in, differences by country and day out. Nothing is stored."""
+
+from __future__ import annotations
+
+import csv
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+
+from verification.admin.auth.reauthentication import without_asking
+from verification.admin.base.csv_export import harmless
+from verification.admin.base.current_project import current_project_ids
+from verification.admin.base.database_router import database_for, reading
+from verification.core.errors import UserError
+from verification.core.formats import DAY, grouped, written_date
+from verification.models import Price, Provider
+from verification.services.analytics import costs, invoices
+from verification.services.analytics.invoices import Comparison, Difference
+
+ROWS_SHOWN = 100  # of the differences by country and day: the file has them all
+COLUMN_MAX_LENGTH = 100  # characters of a column's name
+DAY_FIRST, MONTH_FIRST = "day", "month"
+
+
+class InvoiceForm(forms.Form):
+    provider = forms.ModelChoiceField(
+        label=gettext_lazy("Provider"), queryset=Provider.objects.none(), widget=UnfoldAdminSelectWidget
+    )
+    file = forms.FileField(
+        label=gettext_lazy("Invoice as CSV"),
+        widget=forms.FileInput(attrs={"accept": ".csv,.txt,.tsv", "class": "ww-input"}),
+        help_text=gettext_lazy(
+            "A line for each message, or sums by day and country, with column names in the first line. Up to 3 MB."
+        ),
+    )
+    currency = forms.RegexField(
+        label=gettext_lazy("Currency"),
+        regex=r"\A[A-Za-z]{3}\Z",
+        required=False,
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off", "maxlength": 3}),
+        help_text=gettext_lazy("Three letters, such as EUR. Empty for the currency of the provider's price list."),
+    )
+    dates = forms.ChoiceField(
+        label=gettext_lazy("Dates"),
+        required=False,
+        choices=[
+            ("", gettext_lazy("As the file shows")),
+            (DAY_FIRST, gettext_lazy("Day first, 31/12/2026")),
+            (MONTH_FIRST, gettext_lazy("Month first, 12/31/2026")),
+        ],
+        widget=UnfoldAdminSelectWidget,
+    )
+
+    def __init__(self, request: HttpRequest, *data: Any) -> None:
+        super().__init__(*data)
+        chosen = self.fields["provider"]
+        assert isinstance(chosen, forms.ModelChoiceField)
+        ids = current_project_ids(request)
+        rows = Provider.objects.of(ids) if request.user.is_superuser else Provider.objects.filter(project__in=ids)
+        chosen.queryset = rows.order_by("name")
+        for meaning, title in invoices.TITLES.items():
+            self.fields[f"column_{meaning}"] = forms.CharField(
+                label=title,
+                required=False,
+                max_length=COLUMN_MAX_LENGTH,
+                widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
+            )
+
+    @property
+    def columns(self) -> list[Any]:
+        return [field for field in self if field.name.startswith("column_")]
+
+    @property
+    def first(self) -> list[Any]:
+        return [field for field in self if not field.name.startswith("column_")]
+
+
+@without_asking
+def invoice_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
+    form = InvoiceForm(request, *((request.POST, request.FILES) if request.method == "POST" else ()))
+    found = _compare(request, form) if form.is_valid() else None
+    if found and "csv" in request.POST:
+        return _file(found, form.cleaned_data["provider"])
+    context = model_admin.page_context(
+        request,
+        _("Compare an invoice"),
+        opts=None,
+        form=form,
+        back=reverse("admin:verification_costs"),
+        **(_context(found) if found else {}),
+    )
+    status = 400 if form.is_bound and not form.is_valid() else 200
+    return TemplateResponse(request, "admin/verification/invoice.html", context, status=status)
+
+
+def _compare(request: HttpRequest, form: InvoiceForm) -> Comparison | None:
+    """Compare the file. A fault of it stands in the form."""
+    values = form.cleaned_data
+    provider: Provider = values["provider"]
+    names = {meaning: values[f"column_{meaning}"] for meaning in invoices.TITLES}
+    is_day_first = {DAY_FIRST: True, MONTH_FIRST: False}.get(values["dates"])
+    try:
+        raw = values["file"].read(settings.INVOICE_MAX_BYTES + 1)
+        if len(raw) > settings.INVOICE_MAX_BYTES:
+            raise UserError(_("The file is larger than 3 MB. Compare one week at a time."))
+        currency = values["currency"].upper() or _currency_of(provider)
+        invoice = invoices.read(raw, names=names, currency=currency, is_day_first=is_day_first)
+        with reading(database_for(request)):
+            return invoices.compare(invoice, provider, current_project_ids(request))
+    except UserError as error:
+        form.add_error("file", str(error))
+        return None
+
+
+def _currency_of(provider: Provider) -> str:
+    prices = Price.objects.filter(provider=provider).values_list("currency", flat=True)
+    return prices.first() or costs.account_currency()
+
+
+def _context(found: Comparison) -> dict[str, Any]:
+    return {
+        "found": found,
+        "total": _row(found.total),
+        "sentence": _sentence(found),
+        "countries": [_row(each) for each in found.by_country if each.amount or each.messages][:ROWS_SHOWN],
+        "rows": [_row(each) for each in found.by_day if each.amount or each.messages][:ROWS_SHOWN],
+        "rows_number": len([each for each in found.by_day if each.amount or each.messages]),
+    }
+
+
+def _sentence(found: Comparison) -> str:
+    difference, currency = round(found.total.amount, 2), found.invoice.currency
+    if not difference:
+        return _("The invoice and your messages come to the same sum.")
+    text = (
+        _("The invoice asks for {amount} {currency} more than your messages cost by your prices.")
+        if difference > 0
+        else _("The invoice asks for {amount} {currency} less than your messages cost by your prices.")
+    )
+    return text.format(amount=grouped(abs(difference), places=2), currency=currency)
+
+
+def _row(each: Difference) -> dict[str, Any]:
+    return {
+        "country": each.country,
+        "day": written_date(each.day, DAY) if each.day else "",
+        "asked": grouped(round(each.asked.amount, 4)),
+        "counted": grouped(round(each.counted.amount, 4)),
+        "difference": _signed(round(each.amount, 4)),
+        "asked_messages": each.asked.messages,
+        "counted_messages": each.counted.messages,
+        "messages": _signed(Decimal(each.messages)),
+    }
+
+
+def _signed(value: Decimal) -> str:
+    return f"+{grouped(value)}" if value > 0 else grouped(value).replace("-", "−")
+
+
+def _file(found: Comparison, provider: Provider) -> HttpResponse:
+    response = HttpResponse(content_type="text/csv; charset=utf-8", headers={"Cache-Control": "no-store"})
+    response["Content-Disposition"] = f'attachment; filename="invoice-differences-{provider.pk}.csv"'
+    rows = csv.writer(response)
+    money = ("invoice_amount", "counted_amount", "difference")
+    rows.writerow(["day", "country", "currency", *money, "invoice_messages", "counted_messages"])
+    for each in found.by_day:
+        sums = (each.asked.amount, each.counted.amount, each.amount)
+        rows.writerow(
+            [
+                f"{each.day}",
+                harmless(each.country),
+                found.invoice.currency,
+                *(f"{value:f}" for value in sums),
+                each.asked.messages,
+                each.counted.messages,
+            ]
+        )
+    return response

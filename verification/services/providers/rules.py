@@ -1,0 +1,155 @@
+"""Routing rules: the part of a country's messages that one provider is asked first for, or a pause of it there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from verification.core.addresses import usual_number
+from verification.core.errors import UserError
+from verification.models import ChannelType, Project, Provider, RoutingRule
+from verification.services.projects.channel_config import FIXED_ORDER
+from verification.services.projects.snapshot import load_project
+from verification.services.providers.active import LiveProvider, forget_providers, live_providers
+from verification.services.providers.routing import order_of
+
+DRAWS = 400  # of an order that is drawn: a share is then right to two or three of a hundred
+WHOLE = 100  # of a hundred messages
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A rule that is not made yet. ``percent`` 0 pauses the provider; the country is empty for all of them."""
+
+    project: Project
+    provider: Provider
+    country: str
+    percent: int
+
+
+@dataclass(frozen=True, slots=True)
+class FirstAsked:
+    """Of how many of a hundred messages a provider is asked first, before a proposal and with it."""
+
+    provider: LiveProvider
+    before: int
+    after: int
+
+
+def require_possible(proposal: Proposal, example: str) -> None:
+    """Raises :class:`UserError` for a rule that would do nothing, or leave the country without a provider.
+
+    ``example`` is a country of which a number is looked at where the rule is for all.
+    """
+    provider, place = proposal.provider, proposal.country or example
+    channel = str(ChannelType(provider.channel).label)
+    live = live_providers(proposal.project.pk, provider.channel)
+    ours = next((each for each in live if each.id == provider.pk), None)
+    if ours is None:
+        raise UserError(_("{name} is disabled, or does not serve this project.").format(name=provider.name))
+    if provider.channel == ChannelType.EMAIL and proposal.country:
+        raise UserError(_("E-mail addresses have no country. Choose all countries."))
+    if not ours.serves(_address(provider.channel, place)):
+        raise UserError(_("By its prefixes {name} does not serve this country.").format(name=provider.name))
+    if not proposal.percent and not _fitting(_with(live, proposal), provider.channel, place):
+        raise UserError(
+            _("No other provider would carry these messages over {channel}. Add one first.").format(channel=channel)
+        )
+    taken = sum(rule.percent for rule in _others(proposal))
+    if 0 < proposal.percent < WHOLE and taken + proposal.percent > WHOLE:
+        raise UserError(_("Other rules already send {number} of 100 messages there.").format(number=taken))
+
+
+def preview(proposal: Proposal, example: str) -> list[FirstAsked]:
+    """Return who is asked first now, and with the rule, by drawing the order of trial as a message does."""
+    live = live_providers(proposal.project.pk, proposal.provider.channel)
+    place = proposal.country or example
+    before, after = (_first(proposal, each, place) for each in (live, _with(live, proposal)))
+    return [
+        FirstAsked(each, before[each.id], after[each.id])
+        for each in live
+        if each.serves(_address(proposal.provider.channel, place))
+    ]
+
+
+@transaction.atomic
+def set_rule(proposal: Proposal) -> RoutingRule:
+    """Make or change a rule. One for all messages of a place takes the place of the others' parts of it."""
+    if proposal.percent == WHOLE:
+        for other in _others(proposal):
+            other.delete()
+    rule, _is_new = RoutingRule.objects.update_or_create(
+        project=proposal.project,
+        provider=proposal.provider,
+        country=proposal.country,
+        defaults={"percent": proposal.percent},
+    )
+    forget_providers()
+    return rule
+
+
+def end_rule(rule: RoutingRule) -> None:
+    """Undo a rule: the channel's own choice holds again, within a second."""
+    rule.delete()
+    forget_providers()
+
+
+def relieved(project_id: int, provider_id: int, country: str) -> bool:
+    """Return whether a rule keeps a provider from being asked first in a country: a pause, or another for all."""
+    rules = RoutingRule.objects.filter(project=project_id, country__in=(country, "")).select_related("provider")
+    own = {rule.country: rule.percent for rule in rules if rule.provider_id == provider_id}
+    channel = Provider.objects.filter(pk=provider_id).values_list("channel", flat=True).first()
+    others = [rule for rule in rules if rule.provider_id != provider_id and rule.provider.channel == channel]
+    is_paused = own.get(country, own.get("")) == 0
+    return is_paused or any(rule.percent == WHOLE and rule.country == country for rule in others)
+
+
+def _others(proposal: Proposal) -> list[RoutingRule]:
+    """Return the parts of the same place that other providers of the channel have."""
+    rules = RoutingRule.objects.filter(
+        project=proposal.project, country=proposal.country, provider__channel=proposal.provider.channel, percent__gt=0
+    )
+    return list(rules.exclude(provider=proposal.provider))
+
+
+def _with(live: Iterable[LiveProvider], proposal: Proposal) -> list[LiveProvider]:
+    """Return the providers as they would be with the rule."""
+    changed = []
+    for each in live:
+        rules = dict(each.rules)
+        if each.id == proposal.provider.pk:
+            rules[proposal.country] = proposal.percent
+        elif proposal.percent == WHOLE and rules.get(proposal.country):
+            del rules[proposal.country]
+        changed.append(replace(each, rules=rules))
+    return changed
+
+
+def _first(proposal: Proposal, live: Iterable[LiveProvider], place: str) -> dict[int, int]:
+    project, channel = load_project(proposal.project.pk), proposal.provider.channel
+    config = project and project.channels.get(channel)
+    drawn: Counter[int] = Counter()
+    for seed in range(DRAWS):
+        order = order_of(
+            live,
+            project_id=proposal.project.pk,
+            channel=channel,
+            address=_address(channel, place),
+            country=place,
+            routing=config.routing if config else FIXED_ORDER,
+            seed=seed,
+        )
+        drawn.update(each.id for each in order.providers[:1])
+    return Counter({key: round(100 * number / DRAWS) for key, number in drawn.items()})
+
+
+def _fitting(live: Iterable[LiveProvider], channel: str, place: str) -> list[LiveProvider]:
+    return [each for each in live if each.serves(_address(channel, place)) and not each.is_paused_in(place)]
+
+
+def _address(channel: str, place: str) -> str:
+    return "user@example.com" if channel == ChannelType.EMAIL else usual_number(place)
