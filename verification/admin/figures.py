@@ -22,6 +22,7 @@ from verification.admin.base.date_ranges import RangeChoice, range_of
 from verification.admin.base.permissions import own_project_ids, own_projects
 from verification.admin.base.statistics import (
     EMPTY,
+    FEW,
     delivery_times,
     funnel,
     largest_loss,
@@ -91,7 +92,8 @@ class BreakdownRow:
 
     @property
     def conversion_before(self) -> str:
-        return percent(self.line.before.conversion)
+        """Return the conversion of the time before, where it is one of enough sessions to mean something."""
+        return percent(self.line.before.conversion if self.line.before.counts["sessions_sent"] >= FEW else None)
 
     @property
     def deliver(self) -> str:

@@ -7,12 +7,15 @@ import pytest
 from django.utils import timezone
 
 from tests import factories
+from tests.admin.rows import a_message, a_session
 from verification.core.ids import generate_message_id
-from verification.models import Alert, HourlyFigures, Message, MessageStatus, Recipient
+from verification.models import Alert, HourlyFigures, Message, MessageStatus, Recipient, Session
 from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
 from verification.services.analytics import collapses, impact
-from verification.services.analytics.collapses import Counts, break_of
-from verification.services.analytics.impact import read_break_key
+from verification.services.analytics.impact import VERIFIED, read_break_key
+from verification.services.analytics.trends import Counts, break_of, conversion_break_of
+from verification.services.providers import rules
+from verification.services.providers.rules import Proposal
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 NOW = timezone.now().replace(minute=30, second=0, microsecond=0)
@@ -66,6 +69,37 @@ def test_where_as_many_users_are_verified_only_the_receipts_are_missing():
     assert break_of(entered) is None
 
 
+def test_codes_that_arrive_and_are_not_entered_are_a_break_of_conversion():
+    lying = points(*[0.98] * 168, *[0.98] * 10)
+    lying = [(at, each._replace(verified=0) if at > HERE - 10 * HOUR else each) for at, each in lying]
+    assert break_of(lying) is None
+    assert conversion_break_of(lying, []) == HERE - 9 * HOUR
+
+
+def test_where_all_traffic_is_entered_less_it_is_the_app():
+    fallen = [(at, each._replace(verified=0) if at > HERE - 10 * HOUR else each) for at, each in points(*[0.98] * 178)]
+    assert conversion_break_of(fallen, points(*[0.97] * 178))
+    assert conversion_break_of(fallen, fallen) is None
+
+
+def test_a_surge_of_sessions_that_nobody_verifies_is_an_attack_and_no_fault_of_the_provider():
+    attack = points(*[0.98] * 168) + [
+        (HERE + n * HOUR, Counts(40, 40, 40, 2)) for n in range(1, 6)
+    ]  # thirteen times as many as usual
+    assert conversion_break_of(attack, []) is None
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_month_of_usual_traffic_raises_no_alarm(seed):
+    """By the hour, as the workers judge it: 2.4 messages an hour of which 95 of 100 arrive and 86 are entered."""
+    chance = random.Random(seed)
+    history = points(*[0.95] * 336, accepted=2, chance=chance)
+    for _ in range(30 * 24):
+        history = [(at - HOUR, each) for at, each in history[1:]] + points(0.95, accepted=3, chance=chance)
+        assert break_of(history) is None
+        assert conversion_break_of(history, []) is None
+
+
 # --- with rows ----------------------------------------------------------------------------------------------------
 
 
@@ -115,7 +149,7 @@ def test_the_owner_is_told_once_with_the_hour_the_shares_and_the_cost(shop):
     assert told.title == "Kestrel fails in BR: 25 of 100 messages arrive"
     assert f"since {HERE - 5 * HOUR:%d %b %H:%M} UTC arrived; before, 100 did." in told.detail
     assert "About 18 users fewer were verified than usual: 6 in these hours, 24 usually." in told.detail
-    assert read_break_key(told.key) == (shop.first.pk, "BR", HERE - 5 * HOUR)
+    assert read_break_key(told.key) == (shop.first.pk, "BR", HERE - 5 * HOUR, "arrived")
     loss = impact.of_alert(project=shop.id, kind=COLLAPSE, key=told.key, since=told.created_at, until=None)
     assert loss.missed == 18
 
@@ -183,3 +217,57 @@ def test_while_it_lasts_it_stays_open_and_is_read_with_its_present_figures(shop)
     [found] = collapses.open_ones([shop.id])
     assert (found.provider, found.country, found.before) == (shop.first, "BR", 100)
     assert found.since < 25
+
+
+@pytest.fixture
+def lying(project):
+    """A provider that reports all messages as delivered, of which hardly any code is entered since eight hours."""
+    project.first = project.provider("sms", "Kestrel")
+    project.second = project.provider("sms", "Northwind", priority=200)
+    figures(project, project.first, hours=range(8, 168), accepted=3, lost=0, verified=3)
+    figures(project, project.first, hours=range(8), accepted=3, lost=0, verified=0)
+    figures(project, project.second, hours=range(168), accepted=3, lost=0, verified=3, country="DE")
+    for number in range(8):
+        recipient, _ = Recipient.objects.get_or_create(project=project.row, address=f"+55119876543{number:02}")
+        session = a_session(project.row, recipient)
+        Session.objects.filter(pk=session.pk).update(created_at=NOW - 2 * HOUR)
+        made = a_message(project.row, recipient, session=session, status="success", error="", provider=project.first)
+        Message.objects.filter(pk=made.pk).update(created_at=NOW - 2 * HOUR, sent_at=NOW - 2 * HOUR)
+    return project
+
+
+@pytest.mark.django_db
+def test_the_owner_is_told_of_codes_that_are_reported_as_delivered_and_never_entered(lying):
+    collapses.watch(NOW)
+    collapses.watch(NOW + timedelta(minutes=1))
+    told = alert()
+    assert told.title == "Kestrel in BR: 0 of 100 users enter their code"
+    assert "whatever Kestrel reports" in told.detail
+    assert read_break_key(told.key) == (lying.first.pk, "BR", HERE - 7 * HOUR, VERIFIED)
+    [found] = collapses.open_ones([lying.id])
+    assert (found.before, found.since, found.fell) == (100, 0, VERIFIED)
+
+
+@pytest.mark.django_db
+def test_sessions_of_the_present_hour_are_not_judged_yet(lying):
+    figures(lying, lying.first, hours=range(1, 8), accepted=3, lost=0, verified=3)
+    figures(lying, lying.first, hours=range(1), accepted=30, lost=0, verified=0)
+    collapses.watch(NOW)
+    assert not Alert.objects.exists()
+
+
+@pytest.mark.django_db
+def test_its_end_is_told_once_users_are_verified_as_before(lying):
+    collapses.watch(NOW)
+    figures(lying, lying.first, hours=range(-8, -1), accepted=3, lost=0, verified=3)
+    collapses.watch(NOW + 9 * HOUR)
+    assert alert().ended_at
+    assert "users in BR are verified as before" in Alert.objects.get(kind=COLLAPSE_OVER).detail
+
+
+@pytest.mark.django_db
+def test_once_another_provider_carries_the_country_the_overview_is_silent(shop):
+    collapses.watch(NOW)
+    assert collapses.open_ones([shop.id])
+    rules.set_rule(Proposal(shop.row, shop.second, "BR", 100))
+    assert collapses.open_ones([shop.id]) == []

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.csv_export import harmless
@@ -36,7 +36,7 @@ class InvoiceForm(forms.Form):
     )
     file = forms.FileField(
         label=gettext_lazy("Invoice as CSV"),
-        widget=forms.FileInput(attrs={"accept": ".csv,.txt,.tsv", "class": "ww-input"}),
+        widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.txt,.tsv"}),
         help_text=gettext_lazy(
             "A line for each message, or sums by day and country, with column names in the first line. Up to 3 MB."
         ),

@@ -18,6 +18,7 @@ from verification.core.networks import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
 from verification.services.analytics import collapses, cost_budgets
 from verification.services.analytics.collapses import Collapse
+from verification.services.analytics.impact import ARRIVED
 from verification.services.projects.ceilings import lower_budget, platform, spent_today
 from verification.services.records import workers
 
@@ -177,7 +178,11 @@ def _collapsed(request: HttpRequest, projects: Any) -> list[OpenProblem]:
     """Return the providers that hardly deliver to a country, with what it cost and who does better there."""
     return [
         OpenProblem(
-            _("{name} fails in {country}: {since} of 100 messages arrive, {before} did before {at}.").format(
+            (
+                _("{name} fails in {country}: {since} of 100 messages arrive, {before} did before {at}.")
+                if collapse.fell == ARRIVED
+                else _("{name} in {country}: {since} of 100 users are verified, {before} were before {at}.")
+            ).format(
                 name=_name(collapse.provider),
                 country=collapse.country,
                 since=collapse.since,
@@ -213,7 +218,14 @@ def _cost(collapse: Collapse) -> str:
 
 def _better(collapse: Collapse) -> str:
     other = collapse.other
-    return _("{name} delivers {share} of 100 there.").format(name=other[0].name, share=other[1]) if other else ""
+    if other is None:
+        return ""
+    text = (
+        _("{name} delivers {share} of 100 there.")
+        if collapse.fell == ARRIVED
+        else _("{name} verifies {share} of 100 there.")
+    )
+    return text.format(name=other[0].name, share=other[1])
 
 
 def _set_aside(request: HttpRequest, projects: Any) -> list[OpenProblem]:

@@ -23,26 +23,32 @@ from verification.services.notifications.provider_alerts import KIND as PROVIDER
 AT = "%Y-%m-%dT%H:%M"  # of the break, in UTC
 
 
+ARRIVED, VERIFIED = "arrived", "verified"  # what of a hundred fell
+
+
 class CountryBreak(NamedTuple):
-    """A provider, the country where it fails, and the hour since which it does."""
+    """A provider, the country where it fails, the hour since which it does, and what fell."""
 
     provider: int
     country: str
     at: datetime
+    fell: str = ARRIVED
 
 
 def break_key(found: CountryBreak) -> str:
-    return f"{found.provider} {found.country} {found.at.astimezone(UTC):{AT}}"
+    key = f"{found.provider} {found.country} {found.at.astimezone(UTC):{AT}}"
+    return key if found.fell == ARRIVED else f"{key} {found.fell}"
 
 
 def read_break_key(key: str) -> CountryBreak | None:
     """Return what a key says; None where it is none of ours."""
-    provider, country, at = ([*key.split(" "), "", "", ""])[:3]
+    provider, country, at, fell = ([*key.split(" "), "", "", "", ""])[:4]
     number = whole_number(provider)
     try:
-        return CountryBreak(number, country, datetime.strptime(at, AT).replace(tzinfo=UTC)) if number else None
+        moment = datetime.strptime(at, AT).replace(tzinfo=UTC)
     except ValueError:
         return None
+    return CountryBreak(number, country, moment, fell or ARRIVED) if number else None
 
 
 DAYS_BEFORE = 7  # the days whose same hours say what is usual: each weekday once
