@@ -15,9 +15,10 @@ import argparse
 import random
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import django
 
@@ -64,8 +65,8 @@ def _poisson(mean: float, chance: random.Random) -> int:
     return number
 
 
-def alarm(points: list, others: list) -> datetime | None:
-    """Judge the latest hours as the service does; conversions of hours that are over."""
+def alarm(points: list, others: Callable[[], list] = list) -> datetime | None:
+    """Judge the latest hours as the service does; conversions beside the other traffic, which is summed if needed."""
     from verification.services.analytics import collapses, trends
 
     times = [round(each / HOUR) for each in collapses.LOOKED_AT]
@@ -74,7 +75,7 @@ def alarm(points: list, others: list) -> datetime | None:
     late = [trends.sums(pairs) for time in times for pairs in [trends.conversions(points[-time:])]]
     if found or not any(trends.is_suspect(*each, collapses.UNVERIFIED) for each in late):
         return found
-    return trends.conversion_break_of(points, others)
+    return trends.conversion_break_of(points, others())
 
 
 def false_alarms(country: Country, a_day: float, days: int, chance: random.Random) -> int:
@@ -86,7 +87,7 @@ def false_alarms(country: Country, a_day: float, days: int, chance: random.Rando
         drawn = counts(asked(country, at, a_day, chance), country.arrives, chance)
         points.append((at, trends.Counts(*drawn)))
         if since is None:
-            since = alarm(points[-PAST_HOURS - 1 :], [])
+            since = alarm(points[-PAST_HOURS - 1 :])
             found += since is not None
         elif at - since > LASTS:
             since = None
@@ -108,7 +109,7 @@ def delay(
         if at < fault:
             continue
         messages += points[-1][1].accepted
-        if alarm(points[-PAST_HOURS - 1 :], []):
+        if alarm(points[-PAST_HOURS - 1 :]):
             # an hour of sessions is judged once it is over
             return round((at - fault) / HOUR) + 1 + (not way.reports), messages
     return None
@@ -139,8 +140,7 @@ def replay(a_day: float, days: int, chance: random.Random) -> tuple[dict[str, li
                     del open_ones[key]
                 continue
             window = points[-PAST_HOURS - 1 :]
-            others = _together([each[-PAST_HOURS - 1 :] for other, each in traffic.items() if other != key])
-            if not alarm(window, others):
+            if not alarm(window, partial(_others, traffic, key)):
                 continue
             open_ones[key] = at
             cause = next(
@@ -159,12 +159,14 @@ def replay(a_day: float, days: int, chance: random.Random) -> tuple[dict[str, li
     return seen, false
 
 
-def _together(parts: list[list]) -> list:
-    """Return the sums of several rows of hours."""
+def _others(traffic: dict[tuple[str, str], list], key: tuple[str, str]) -> list:
+    """Return the sums of all other rows of hours."""
     from verification.services.analytics import trends
 
+    parts = [each[-PAST_HOURS - 1 :] for other, each in traffic.items() if other != key]
+    shortest = min(map(len, parts))
     sums = []
-    for hour in zip(*parts, strict=True):
+    for hour in zip(*(each[-shortest:] for each in parts), strict=True):
         columns = zip(*(each for _, each in hour), strict=True)
         sums.append((hour[0][0], trends.Counts(*map(sum, columns))))
     return sums
