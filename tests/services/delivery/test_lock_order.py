@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 
 from providers.base import Outcome, Result
 from tests import clock
-from verification.models import GuardedSend, Message, Recipient
+from verification.models import GuardedSend, Message
 from verification.services.delivery import dispatch, fallback
 from verification.services.maintenance import forgetting, retention
 
