@@ -282,7 +282,8 @@ class RoutingRule(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.provider.name}, {self.country or gettext('all countries')}"
+        place = self.country or gettext("all countries")
+        return f"{self.provider.name}, {place}"
 
     @property
     def is_pause(self) -> bool:

@@ -91,11 +91,13 @@ def test_the_menu_leads_to_pages_that_open(panel, role):
     assert len(menu) > 4 and [client.get(link).status_code for link in menu] == [200] * len(menu)
 
 
-@pytest.mark.parametrize("page", ["index", "verification_figures"])
+@pytest.mark.parametrize("page", ["index", "verification_figures", "verification_costs"])
 def test_an_analyst_sees_figures_without_a_link_to_anybodys_code(panel, page):
     shown = panel.as_("analysts").get(reverse(f"admin:{page}")).content.decode()
+    for sums in ("figures", "costs"):
+        shown = shown.replace(reverse(f"admin:verification_{sums}"), "")
     for name in ("message", "session", "recipient", "decision", "alert", "guardblock"):
-        assert f"/verification/{name}/" not in shown.replace(reverse("admin:verification_figures"), "")
+        assert f"/verification/{name}/" not in shown
     assert panel.as_("analysts").get(reverse("admin:verification_find")).status_code == 403
     assert panel.as_("analysts").get(reverse("admin:verification_inbox")).status_code == 403
     assert panel.as_("supports").get(reverse("admin:verification_inbox")).status_code == 403

@@ -13,7 +13,8 @@ LIST = reverse("admin:verification_routingrule_changelist")
 
 @pytest.fixture
 def two(panel):
-    """A second provider of the channel beside the panel's own."""
+    """A second provider of the channel beside the panel's own, and no rule yet."""
+    RoutingRule.objects.all().delete()
     second = factories.provider(
         project=panel.project,
         channel="sms",

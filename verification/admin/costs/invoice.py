@@ -23,7 +23,7 @@ from verification.core.errors import UserError
 from verification.core.formats import DAY, grouped, written_date
 from verification.models import Price, Provider
 from verification.services.analytics import costs, invoices
-from verification.services.analytics.invoices import Comparison, Difference
+from verification.services.analytics.invoices import Comparison, InvoiceDifference
 
 ROWS_SHOWN = 100  # of the differences by country and day: the file has them all
 COLUMN_MAX_LENGTH = 100  # characters of a column's name
@@ -148,7 +148,7 @@ def _sentence(found: Comparison) -> str:
     return text.format(amount=grouped(abs(difference), places=2), currency=currency)
 
 
-def _row(each: Difference) -> dict[str, Any]:
+def _row(each: InvoiceDifference) -> dict[str, Any]:
     return {
         "country": each.country,
         "day": written_date(each.day, DAY) if each.day else "",

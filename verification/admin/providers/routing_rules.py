@@ -179,7 +179,6 @@ def sentence_of(rule: RoutingRule | Proposal) -> str:
 class RoutingRuleAdmin(ScopedAdmin):
     deleters = Right.CHANGE
     list_display = ("rule", "channel", "project", "since", "undo")
-    list_display_links = None
     list_select_related = ("project", "provider")
     ordering = ("-created_at", "-id")
     delete_confirmation_template = "admin/verification/form_page.html"
@@ -225,8 +224,8 @@ class RoutingRuleAdmin(ScopedAdmin):
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask in the words of what deleting does here: it undoes."""
-        rule = self.find(request, object_id)
-        words = {
+        rule = self.get_object(request, object_id)
+        words = rule and {
             "title": _("Undo"),
             "intro": _("{sentence} Without this rule, the channel's own routing applies again.").format(
                 sentence=sentence_of(rule)
@@ -234,7 +233,7 @@ class RoutingRuleAdmin(ScopedAdmin):
             "submit_text": _("Undo"),
             "back": reverse("admin:verification_routingrule_changelist"),
         }
-        response: HttpResponse = super().delete_view(request, object_id, {**words, **(extra_context or {})})
+        response: HttpResponse = super().delete_view(request, object_id, {**(words or {}), **(extra_context or {})})
         return response
 
     def delete_model(self, request: HttpRequest, obj: RoutingRule) -> None:

@@ -91,7 +91,7 @@ REASONS_TOLD = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class InvoiceDifference:
     """One country's day, or a sum of several: what the invoice asks and what we counted."""
 
     country: str
@@ -117,9 +117,9 @@ class Comparison:
     """
 
     invoice: Invoice
-    total: Difference
-    by_country: list[Difference]
-    by_day: list[Difference]
+    total: InvoiceDifference
+    by_country: list[InvoiceDifference]
+    by_day: list[InvoiceDifference]
     others: int
 
 
@@ -170,20 +170,20 @@ def compare(invoice: Invoice, provider: Provider, projects: Sequence[int]) -> Co
         else:
             others += sends
     by_day = [
-        Difference(place.country, place.day, invoice.sums.get(place, Sum()), counted.get(place, Sum()))
+        InvoiceDifference(place.country, place.day, invoice.sums.get(place, Sum()), counted.get(place, Sum()))
         for place in invoice.sums.keys() | counted.keys()
     ]
-    by_country: dict[str, Difference] = {}
-    total = Difference("", None, Sum(), Sum())
+    by_country: dict[str, InvoiceDifference] = {}
+    total = InvoiceDifference("", None, Sum(), Sum())
     for each in by_day:
-        of_country = by_country.setdefault(each.country, Difference(each.country, None, Sum(), Sum()))
+        of_country = by_country.setdefault(each.country, InvoiceDifference(each.country, None, Sum(), Sum()))
         for into in (of_country, total):
             into.asked.add(each.asked.amount, each.asked.messages)
             into.counted.add(each.counted.amount, each.counted.messages)
     return Comparison(invoice, total, _largest_first(by_country.values()), _largest_first(by_day), others)
 
 
-def _largest_first(differences: Iterable[Difference]) -> list[Difference]:
+def _largest_first(differences: Iterable[InvoiceDifference]) -> list[InvoiceDifference]:
     return sorted(differences, key=lambda each: (-abs(each.amount), each.country, each.day or date.min))
 
 
