@@ -11,7 +11,9 @@ from django.utils import timezone
 
 from config import urls as _loads_all_pages  # noqa: F401  # tests ask for the pages when they are collected
 from tests import factories
+from verification.admin.base.current_project import section_address
 from verification.admin.base.fields import ChosenField
+from verification.admin.projects.sections import section_with
 from verification.core.ids import generate_message_id, generate_session_id
 from verification.models import (
     Alert,
@@ -183,6 +185,11 @@ def values_on(client, page):
     """
     with mock.patch.object(TemplateResponse, "rendered_content", ""):
         return form_values(client.get(page))
+
+
+def page_with(project, setting):
+    """Return the address of the section of the project's page that a setting stands on."""
+    return section_address(project, section_with(setting).slug)
 
 
 def form_values(response):

@@ -11,6 +11,8 @@ from django.utils import timezone
 from tests.admin.rows import make_panel
 from tests.browser.test_admin import PASSWORD, log_in
 from tests.live import wait_until
+from verification.admin.base.current_project import section_address
+from verification.admin.projects.sections import SECTIONS
 from verification.models import (
     BreakerOpening,
     Channel,
@@ -108,6 +110,9 @@ def pages_of(panel):
         "project_show_hosted_page",
     ):
         yield reverse(f"admin:verification_{name}", args=(panel.project.pk,))
+    for section in SECTIONS:
+        yield section_address(panel.project, section.slug)
+    yield reverse("admin:verification_project_show_people", args=(panel.project.pk,))
     yield reverse("admin:verification_provider_show_prices", args=(panel.rows[Provider].pk,))
     for channel in ("sms", "email", "voice"):
         query = {"project": panel.project.pk, "channel": channel, "language": "en"}

@@ -29,3 +29,8 @@ function name(root) {
 
 document.addEventListener("DOMContentLoaded", () => name(document)); // before the scroll bars are made
 document.addEventListener("htmx:afterSwap", (event) => name(event.target));
+// The row of a project's sections on a phone begins at the one that is open.
+document.addEventListener("DOMContentLoaded", () => {
+  const current = document.querySelector(".ww-sections [aria-current]");
+  if (current) current.closest(".ww-sections").scrollLeft = current.offsetLeft - 48;
+});

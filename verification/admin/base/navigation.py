@@ -113,6 +113,22 @@ def time_zone_script(request: HttpRequest) -> str:
     return static("verification/admin/time_zone.js")
 
 
+def preset_script(request: HttpRequest) -> str:
+    return static("verification/admin/presets.js")
+
+
+def picker_script(request: HttpRequest) -> str:
+    return static("verification/admin/picker.js")
+
+
+def colour_script(request: HttpRequest) -> str:
+    return static("verification/admin/colour.js")
+
+
+def shown_when_script(request: HttpRequest) -> str:
+    return static("verification/admin/shown_when.js")
+
+
 def _items(request: HttpRequest, entries: tuple[tuple[StrOrPromise, str, str], ...]) -> list[dict[str, Any]]:
     return [
         {"title": title, "icon": icon, "link": current_project.link(request, name), "active": _is_active(request, name)}

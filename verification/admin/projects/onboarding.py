@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from verification.admin.base.current_project import form_link
+from verification.admin.base.current_project import form_link, section_address
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.services.analytics import onboarding
 from verification.services.texts.own import VENDOR_WORDED
@@ -84,7 +84,7 @@ def steps_of(project: Project) -> list[ChecklistStep]:
         ChecklistStep(
             _("Say where alerts go"),
             _("Until you do, the project's members get them by mail."),
-            f"{_page('project_change', project.pk)}#alerts-retention",
+            section_address(project, "alerts"),
             _("Set alerts"),
             facts.has_alerts,
         ),

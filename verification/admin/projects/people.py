@@ -17,21 +17,12 @@ from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget,
 
 from verification.admin.base.display import page_address, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ScopedInline, Who, own_project_ids
+from verification.admin.base.permissions import own_project_ids
 from verification.core.errors import UserError
 from verification.core.formats import EXACT
 from verification.core.ids import whole_number
 from verification.models import Invitation, Membership, Project, Right, Role
 from verification.services.users import invitations, people, second_factor
-
-
-class MembershipInline(ScopedInline):
-    """The people of a project or the projects of a user, on pages of superusers. Members have a page of their own."""
-
-    model = Membership
-    viewers = adders = changers = deleters = Who.SUPERUSERS
-    verbose_name, verbose_name_plural = gettext_lazy("member"), gettext_lazy("members")
-    tab = True
 
 
 class InvitationForm(forms.Form):

@@ -27,6 +27,7 @@ from verification.admin.base.display import page_address
 from verification.admin.base.fields import LinesField
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.projects.project import ProjectAdmin
+from verification.admin.projects.sections import INTEGRATION
 from verification.contrib.hosted import hosted_pages
 from verification.contrib.hosted.logos import MAX_BYTES, MAX_SIDE
 from verification.core.errors import UserError
@@ -155,4 +156,4 @@ def _address(project: Project) -> str:
     return reverse("admin:verification_project_show_hosted_page", args=(project.pk,))
 
 
-ProjectAdmin.add_actions(show_hosted_page, set_logo, inner_steps=("hosted-page-logo",))
+ProjectAdmin.add_actions(show_hosted_page, set_logo, part=INTEGRATION)
