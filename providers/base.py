@@ -294,6 +294,9 @@ class Adapter:
     label: ClassVar[StrOrPromise]
     channels: ClassVar[tuple[str, ...]]
     declared: ClassVar[tuple[Setting, ...]] = ()
+    # The setting and its values that make another one relevant, which a form hides else. It keeps what it holds.
+    shown_when: ClassVar[Mapping[str, tuple[str, tuple[Value, ...]]]] = {}
+    advanced: ClassVar[tuple[str, ...]] = ()  # settings that most accounts leave as they are
     is_connected: ClassVar[bool] = False  # it sends over a long-lived connection, which a connections worker holds
     needs_start: ClassVar[bool] = False  # a bot: reaches only users who have started it
     is_local: ClassVar[bool] = False  # nothing leaves the machine; test projects take no other

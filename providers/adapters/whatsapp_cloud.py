@@ -153,6 +153,7 @@ class Adapter(base.Adapter):
         Setting("api_version", _("API version"), default="v23.0"),
         Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://graph.facebook.com"),
     )
+    advanced = ("template_languages", "api_version")
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:

@@ -65,7 +65,7 @@ def test_each_section_opens_and_is_the_current_one_in_the_list_beside_it(panel):
         response = client.get(page)
         assert [line.title for line in sections(response).values() if line.is_current] == [section.title]
         assert f"<h2>{escape(section.title)}</h2>" in response.content.decode()
-        assert set(response.context["adminform"].form.fields) <= {*section.all_fields, "new_challenge_secret"}
+        assert set(response.context["adminform"].form.fields) <= {*section.all_fields, "new_challenge_secret", "preset"}
 
 
 def test_the_list_leads_to_what_the_role_may_open(panel):
@@ -74,7 +74,7 @@ def test_the_list_leads_to_what_the_role_may_open(panel):
         Membership.objects.filter(project=panel.project).update(role=role)
         page = panel.as_("owner").get(section_address(panel.project))
         titles[role] = {str(line.title) for line in sections(page).values()}
-    assert titles[Role.OWNER] - titles[Role.ANALYST] == {"API keys", "Hosted page", "Set-up file"}
+    assert titles[Role.OWNER] - titles[Role.ANALYST] == {"API keys", "Example code", "Hosted page", "Set-up file"}
     assert "People" in titles[Role.ANALYST]
 
 

@@ -15,6 +15,7 @@ from verification.admin.base.current_project import choose, form_link, section_a
 from verification.admin.base.display import label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
+from verification.admin.base.pickers import show_prices
 from verification.admin.projects import deleting
 from verification.admin.projects.example_code import show_code
 from verification.admin.projects.form import ProjectForm
@@ -153,6 +154,8 @@ class ProjectAdmin(ScopedAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
+        if obj and "countries" in form.base_fields:
+            show_prices(form.base_fields["countries"], obj)
         form.has_presets = change and section_of(request).has_presets
         form.neighbours = own_projects(request.user)
         form.sees_addresses = sees_addresses(request.user, obj.pk if obj else None)

@@ -48,7 +48,19 @@ class HostedPageForm(forms.Form):
     hand_over = forms.ChoiceField(choices=HandOver.choices, widget=UnfoldAdminRadioSelectWidget, **_label("hand_over"))
     title = forms.CharField(required=False, max_length=60, widget=UnfoldAdminTextInputWidget, **_label("title"))
     accent = forms.CharField(
-        max_length=7, widget=UnfoldAdminTextInputWidget(attrs={"spellcheck": "false"}), **_label("accent")
+        max_length=7,
+        widget=UnfoldAdminTextInputWidget(
+            attrs={
+                "spellcheck": "false",
+                "data-colour": "",
+                "data-say-button": gettext_lazy("Continue"),
+                "data-say-link": gettext_lazy("Link"),
+                "data-say-adjusted": gettext_lazy("adjusted for contrast"),
+                "data-say-on-light": gettext_lazy("On light pages"),
+                "data-say-on-dark": gettext_lazy("On dark pages"),
+            }
+        ),
+        **_label("accent"),
     )
 
     def clean_accent(self) -> str:
