@@ -12,7 +12,6 @@ from verification.core.addresses import (
     AddressKind,
     NumberType,
     country_of,
-    is_among,
     is_reachable,
     mask,
     parse_address,
@@ -507,18 +506,3 @@ def test_warming_up_leaves_the_answers_as_they_are():
     before = [parse_address(number) for number in EXAMPLES[:20]]
     warm()
     assert [parse_address(number) for number in EXAMPLES[:20]] == before
-
-
-@pytest.mark.parametrize(
-    ("address", "parts", "is_in"),
-    [
-        ("+4915112345678", ["+49"], True),
-        ("+4915112345678", ["+43", "@shop.example"], False),
-        ("ada@shop.example", ["@shop.example"], True),
-        ("ada@eu.shop.example", ["@shop.example"], False),
-        ("ada@myshop.example", ["@shop.example"], False),
-        ("ada@shop.example", [], False),
-    ],
-)
-def test_an_address_is_among_prefixes_and_domains(address, parts, is_in):
-    assert is_among(address, parts) is is_in

@@ -5,7 +5,7 @@ that cannot be read with certainty is refused rather than repaired.
 """
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -69,11 +69,6 @@ class Address:
 
 
 # --- Parsing ------------------------------------------------------------------------------------------
-
-
-def is_among(address: str, parts: Iterable[str]) -> bool:
-    """Return whether a number begins with one of the prefixes, or a mail address ends with one of the domains (@…)."""
-    return any(address.endswith(part) if part.startswith("@") else address.startswith(part) for part in parts)
 
 
 def parse_address(raw: str, *, test_addresses: Container[str] = ()) -> Address:

@@ -14,10 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from verification.core.formats import grouped
 from verification.models.fields import (
-    ADDRESS_PART_MAX_LENGTH,
     LANGUAGE_MAX_LENGTH,
     PREFIX_MAX_LENGTH,
-    AddressPartField,
     CountryField,
     HttpsUrlField,
     LanguageField,
@@ -198,13 +196,13 @@ class Provider(models.Model):
         help_text=_("Its share among those of the same priority: weight 3 comes first three times as often as 1."),
     )
     only_prefixes = ListField(
-        AddressPartField(max_length=ADDRESS_PART_MAX_LENGTH),
+        PrefixField(max_length=PREFIX_MAX_LENGTH),
         verbose_name=_("only numbers that begin with"),
         most=MAX_PREFIXES,
         help_text=_("Such as +49, +43. Empty means every number."),
     )
     except_prefixes = ListField(
-        AddressPartField(max_length=ADDRESS_PART_MAX_LENGTH),
+        PrefixField(max_length=PREFIX_MAX_LENGTH),
         verbose_name=_("never numbers that begin with"),
         most=MAX_PREFIXES,
         help_text=_("Such as +1900."),

@@ -31,7 +31,6 @@ ORIGIN_MAX_LENGTH = 255  # characters: scheme and host; few host names are near 
 NETWORK_MAX_LENGTH = 43  # characters of the longest writing of an IPv6 network.
 LANGUAGE_MAX_LENGTH = 35  # characters: RFC 5646 asks for room for as many.
 HOST_MAX_LENGTH = 253  # characters of the longest name in the DNS.
-ADDRESS_PART_MAX_LENGTH = 1 + HOST_MAX_LENGTH  # characters: an @ and a domain, or a prefix of numbers
 
 _NUMBER_PREFIX = re.compile(r"\+[1-9][0-9]{0,14}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # as browsers name them, by BCP 47
@@ -57,16 +56,6 @@ def clean_prefix(text: str) -> str:
     if not _NUMBER_PREFIX.fullmatch(prefix):
         raise UserError(gettext("{text!r} does not begin a phone number. Write it as +49.").format(text=text))
     return prefix
-
-
-def clean_address_part(text: str) -> str:
-    """Return what phone numbers begin with, as +49, or what e-mail addresses end with, as @shop.example.
-
-    Raises :class:`UserError`.
-    """
-    domain = text.strip().lower().removeprefix("@")
-    is_domain = "." in domain and not domain.startswith("+")
-    return f"@{clean_host_name(domain)}" if is_domain else clean_prefix(text)
 
 
 def clean_language(text: str) -> str:
@@ -184,10 +173,6 @@ class CountryField(CleanedField):
 
 class PrefixField(CleanedField):
     clean_text = staticmethod(clean_prefix)
-
-
-class AddressPartField(CleanedField):
-    clean_text = staticmethod(clean_address_part)
 
 
 class LanguageField(CleanedField):

@@ -135,29 +135,6 @@ def test_prefixes_are_checked(panel):
     assert provider.only_prefixes == ["+49", "+43"]
 
 
-def test_an_email_provider_serves_domains(panel):
-    provider = factories.provider(project=panel.project, channel="email", type="inbox", name="Mail")
-    client, page = panel.as_("owner"), reverse("admin:verification_provider_change", args=(provider.pk,))
-    form = client.get(page).context["adminform"].form
-    assert str(form.fields["only_prefixes"].label) == "Only addresses that end with"
-    values = values_on(client, page)
-    errors = client.post(page, values | {"only_prefixes": "+49"}).context["adminform"].form.errors
-    assert "is not a domain" in str(errors["only_prefixes"])
-    assert client.post(page, values | {"only_prefixes": "Shop.example, @eu.shop.example"}).status_code == 302
-    provider.refresh_from_db()
-    assert provider.only_prefixes == ["@shop.example", "@eu.shop.example"]
-
-
-def test_an_sms_provider_serves_no_domains(panel):
-    client, page = panel.as_("owner"), reverse("admin:verification_provider_change", args=(panel.rows[Provider].pk,))
-    errors = (
-        client.post(page, values_on(client, page) | {"except_prefixes": "shop.example"})
-        .context["adminform"]
-        .form.errors
-    )
-    assert "Write it as +49" in str(errors["except_prefixes"])
-
-
 @pytest.mark.parametrize("provider_type", ["inbox", "console", "http"])
 def test_the_webhook_address_is_shown_where_the_adapter_reads_reports(panel, provider_type):
     reads = registry.adapter_class(provider_type).parse_hook is not Adapter.parse_hook

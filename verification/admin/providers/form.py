@@ -23,24 +23,12 @@ from providers.base import Adapter, Setting, SettingKind
 from providers.errors import SettingsInvalid, sentence
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
-from verification.models import ChannelType, Provider
-from verification.models.fields import clean_address_part
+from verification.models import Provider
 from verification.services.providers.accounts import is_known, require_free_name, store_settings, stored_secrets
 from verification.services.providers.quotas import require_connections, require_room
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"
-# The words for e-mail of the fields that elsewhere are about numbers.
-BY_DOMAIN = {
-    "only_prefixes": (
-        gettext_lazy("Only addresses that end with"),
-        gettext_lazy("Domains such as example.com, one per line. Leave empty for every address."),
-    ),
-    "except_prefixes": (
-        gettext_lazy("Never addresses that end with"),
-        gettext_lazy("Domains such as example.com, one per line."),
-    ),
-}
 UNREADABLE = gettext_lazy("The stored secrets cannot be read with the present encryption keys. Enter them again.")
 
 
@@ -62,10 +50,6 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
             setattr(self.instance, name, value)
         if self.fixed:
             self.initial.setdefault("name", str(registry.adapter_class(self.instance.type).label).partition(" (")[0])
-        if self.instance.channel == ChannelType.EMAIL:
-            for name, (label, help_text) in BY_DOMAIN.items():
-                if name in self.fields:
-                    self.fields[name].label, self.fields[name].help_text = label, help_text
         for name, value in self.instance.settings.items():
             if PREFIX + name in self.fields:
                 self.initial.setdefault(PREFIX + name, value)
@@ -79,27 +63,6 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
             except UserError as error:
                 raise forms.ValidationError(str(error)) from None
         return name
-
-    def clean_only_prefixes(self) -> list[str]:
-        return self._of_the_channel("only_prefixes")
-
-    def clean_except_prefixes(self) -> list[str]:
-        return self._of_the_channel("except_prefixes")
-
-    def _of_the_channel(self, name: str) -> list[str]:
-        """Refuse a prefix of numbers where mails are sent, and a domain elsewhere: neither would ever match."""
-        typed: list[str] = self.cleaned_data[name]
-        is_mail = self.instance.channel == ChannelType.EMAIL
-        for text in typed if name in self.changed_data else ():
-            if clean_part(text).startswith("@") is is_mail:
-                continue
-            refusal = (
-                _("{text!r} is not a domain. Write it as example.com.")
-                if is_mail
-                else _("{text!r} does not begin a phone number. Write it as +49.")
-            )
-            raise forms.ValidationError(refusal.format(text=text))
-        return typed
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
@@ -133,14 +96,6 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
 
     class Meta:
         help_texts = {"name": gettext_lazy("What you call this account. It is shown in logs and lists.")}
-
-
-def clean_part(text: str) -> str:
-    """Return what begins a number or ends an address as it is stored. Raises ``ValidationError``."""
-    try:
-        return clean_address_part(text)
-    except UserError as error:
-        raise forms.ValidationError(str(error)) from None
 
 
 def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> type[ProviderForm]:

@@ -177,8 +177,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
                 group.append(FORGET + setting.name)
         sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
-            title = _("Settings of {adapter}").format(adapter=str(adapter.label).partition(" (")[0])
-            sets.append((title, {"fields": names}))
+            sets.append((_("Settings of {adapter}").format(adapter=adapter.label), {"fields": names}))
         if advanced:
             sets.append((_("Advanced settings"), {"fields": advanced, "classes": ["collapse"]}))
         return [*sets, order, COST]

@@ -12,7 +12,6 @@ from django.utils import timezone
 
 from providers.base import Adapter
 from providers.errors import SettingsInvalid
-from verification.core.addresses import is_among
 from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed
 from verification.models import Project, Provider, SenderRule
@@ -47,10 +46,10 @@ class LiveProvider:
     prices: PriceBook
 
     def serves(self, address: str) -> bool:
-        """Return whether its prefixes let it serve this number, or its domains this e-mail address."""
-        if self.only_prefixes and not is_among(address, self.only_prefixes):
+        """Return whether its prefixes let it serve this number. E-mail addresses have none."""
+        if self.only_prefixes and not address.startswith(self.only_prefixes):
             return False
-        return not is_among(address, self.except_prefixes)
+        return not address.startswith(self.except_prefixes)
 
     def sender_for(self, address: str) -> SenderRule | None:
         """The rule of the longest prefix that the number begins with."""

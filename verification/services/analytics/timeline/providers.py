@@ -10,9 +10,8 @@ from django.utils.translation import gettext_lazy
 
 from providers import registry
 from providers.errors import Outcome
-from verification.core.addresses import is_among
 from verification.core.formats import CLOCK, written_moment
-from verification.models import ChannelType, CircuitBreaker, Message, Provider
+from verification.models import CircuitBreaker, Message, Provider
 from verification.services.analytics.timeline.rows import Rows, attempts_of
 from verification.services.analytics.timeline.words import channel_name
 from verification.services.delivery.policy import POLICY
@@ -97,10 +96,8 @@ def _unfit(rows: Rows, provider: Provider) -> str:
     if not provider.is_enabled:
         return _("It is switched off.")
     address = rows.recipient.address
-    only, never = provider.only_prefixes, provider.except_prefixes
-    if (only and not is_among(address, only)) or is_among(address, never):
-        if provider.channel == ChannelType.EMAIL:
-            return _("It does not serve this e-mail domain.")
+    only, never = tuple(provider.only_prefixes), tuple(provider.except_prefixes)
+    if only and not address.startswith(only) or never and address.startswith(never):
         return _("By its prefixes it does not serve this number.")
     try:
         needs_start = registry.adapter_class(provider.type).needs_start
