@@ -135,6 +135,15 @@ def test_prefixes_are_checked(panel):
     assert provider.only_prefixes == ["+49", "+43"]
 
 
+def test_an_email_provider_asks_for_no_numbers_unless_it_has_some(panel):
+    provider = factories.provider(project=panel.project, channel="email", type="inbox", name="Mail")
+    client, page = panel.as_("owner"), reverse("admin:verification_provider_change", args=(provider.pk,))
+    assert "only_prefixes" not in client.get(page).context["adminform"].form.fields
+    assert "only_prefixes" not in client.get(add_page(panel.project, "email/smtp")).context["adminform"].form.fields
+    Provider.objects.filter(pk=provider.pk).update(only_prefixes=["+49"])
+    assert "only_prefixes" in client.get(page).context["adminform"].form.fields
+
+
 @pytest.mark.parametrize("provider_type", ["inbox", "console", "http"])
 def test_the_webhook_address_is_shown_where_the_adapter_reads_reports(panel, provider_type):
     reads = registry.adapter_class(provider_type).parse_hook is not Adapter.parse_hook

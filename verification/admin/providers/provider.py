@@ -160,7 +160,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         provider_type = obj.type if obj else (self._choice(request) or {}).get("type", "")
         own = ["name", "is_enabled"]
-        order = (_("Order"), {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
+        order = (_("Order"), {"fields": ("priority", "weight", *self._prefixes(request, obj))})
         if not is_known(provider_type):
             return (None, {"fields": ["owner", "channel_label", "type_label", *own]}), order
         if obj and not self.has_change_permission(request, obj):  # the settings and the hook's address stay hidden
@@ -177,10 +177,17 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
                 group.append(FORGET + setting.name)
         sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
-            sets.append((_("Settings of {adapter}").format(adapter=adapter.label), {"fields": names}))
+            title = _("Settings of {adapter}").format(adapter=str(adapter.label).partition(" (")[0])
+            sets.append((title, {"fields": names}))
         if advanced:
             sets.append((_("Advanced settings"), {"fields": advanced, "classes": ["collapse"]}))
         return [*sets, order, COST]
+
+    def _prefixes(self, request: HttpRequest, obj: Any) -> tuple[str, ...]:
+        """Return the fields about numbers: none for mails, unless they hold something, which keeps all mails off."""
+        channel = obj.channel if obj else (self._choice(request) or {}).get("channel")
+        has_any = obj is not None and bool(obj.only_prefixes or obj.except_prefixes)
+        return ("only_prefixes", "except_prefixes") if channel != ChannelType.EMAIL or has_any else ()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("owner", "channel_label", "type_label") if obj else ()
