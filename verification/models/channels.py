@@ -14,9 +14,11 @@ from django.utils.translation import gettext_lazy as _
 
 from verification.core.formats import grouped
 from verification.models.fields import (
+    HOST_MAX_LENGTH,
     LANGUAGE_MAX_LENGTH,
     PREFIX_MAX_LENGTH,
     CountryField,
+    HostNameField,
     HttpsUrlField,
     LanguageField,
     ListField,
@@ -206,6 +208,20 @@ class Provider(models.Model):
         verbose_name=_("never numbers that begin with"),
         most=MAX_PREFIXES,
         help_text=_("Such as +1900."),
+    )
+    only_domains = ListField(
+        HostNameField(max_length=HOST_MAX_LENGTH),
+        verbose_name=_("only addresses at"),
+        most=MAX_PREFIXES,
+        db_default=[],
+        help_text=_("For e-mail: domains such as example.com. Leave empty for every address."),
+    )
+    except_domains = ListField(
+        HostNameField(max_length=HOST_MAX_LENGTH),
+        verbose_name=_("never addresses at"),
+        most=MAX_PREFIXES,
+        db_default=[],
+        help_text=_("For e-mail: domains such as example.com."),
     )
     failed_costs = models.CharField(
         _("a failed message costs"),

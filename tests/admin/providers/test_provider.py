@@ -135,13 +135,18 @@ def test_prefixes_are_checked(panel):
     assert provider.only_prefixes == ["+49", "+43"]
 
 
-def test_an_email_provider_asks_for_no_numbers_unless_it_has_some(panel):
+def test_an_email_provider_asks_for_domains_and_no_numbers(panel):
     provider = factories.provider(project=panel.project, channel="email", type="inbox", name="Mail")
     client, page = panel.as_("owner"), reverse("admin:verification_provider_change", args=(provider.pk,))
-    assert "only_prefixes" not in client.get(page).context["adminform"].form.fields
-    assert "only_prefixes" not in client.get(add_page(panel.project, "email/smtp")).context["adminform"].form.fields
-    Provider.objects.filter(pk=provider.pk).update(only_prefixes=["+49"])
-    assert "only_prefixes" in client.get(page).context["adminform"].form.fields
+    values = values_on(client, page)
+    assert "only_prefixes" not in values
+    errors = client.post(page, values | {"only_domains": "https://shop.example"}).context["adminform"].form.errors
+    assert "only_domains" in errors
+    assert client.post(page, values | {"only_domains": "Shop.example"}).status_code == 302
+    provider.refresh_from_db()
+    assert provider.only_domains == ["shop.example"]
+    sms = reverse("admin:verification_provider_change", args=(panel.rows[Provider].pk,))
+    assert "only_domains" not in values_on(client, sms)
 
 
 @pytest.mark.parametrize("provider_type", ["inbox", "console", "http"])

@@ -160,7 +160,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         provider_type = obj.type if obj else (self._choice(request) or {}).get("type", "")
         own = ["name", "is_enabled"]
-        order = (_("Order"), {"fields": ("priority", "weight", *self._prefixes(request, obj))})
+        order = (_("Order"), {"fields": ("priority", "weight", *self._whom_it_serves(request, obj))})
         if not is_known(provider_type):
             return (None, {"fields": ["owner", "channel_label", "type_label", *own]}), order
         if obj and not self.has_change_permission(request, obj):  # the settings and the hook's address stay hidden
@@ -183,11 +183,11 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
             sets.append((_("Advanced settings"), {"fields": advanced, "classes": ["collapse"]}))
         return [*sets, order, COST]
 
-    def _prefixes(self, request: HttpRequest, obj: Any) -> tuple[str, ...]:
-        """Return the fields about numbers: none for mails, unless they hold something, which keeps all mails off."""
+    def _whom_it_serves(self, request: HttpRequest, obj: Any) -> tuple[str, str]:
+        """Return the fields that choose among the recipients: by domains those of mails, else by prefixes."""
         channel = obj.channel if obj else (self._choice(request) or {}).get("channel")
-        has_any = obj is not None and bool(obj.only_prefixes or obj.except_prefixes)
-        return ("only_prefixes", "except_prefixes") if channel != ChannelType.EMAIL or has_any else ()
+        by_domain = channel == ChannelType.EMAIL
+        return ("only_domains", "except_domains") if by_domain else ("only_prefixes", "except_prefixes")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("owner", "channel_label", "type_label") if obj else ()

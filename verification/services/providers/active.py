@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from providers.base import Adapter
 from providers.errors import SettingsInvalid
+from verification.core.addresses import domain_of
 from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed
 from verification.models import Project, Provider, SenderRule
@@ -40,13 +41,17 @@ class LiveProvider:
     weight: int
     only_prefixes: tuple[str, ...]
     except_prefixes: tuple[str, ...]
+    only_domains: frozenset[str]
+    except_domains: frozenset[str]
     senders: dict[str, SenderRule]
     open_until: datetime | None
     latency: LatencyProfile
     prices: PriceBook
 
     def serves(self, address: str) -> bool:
-        """Return whether its prefixes let it serve this number. E-mail addresses have none."""
+        """Return whether its prefixes let it serve this number, or its domains this e-mail address."""
+        if domain := domain_of(address):
+            return (not self.only_domains or domain in self.only_domains) and domain not in self.except_domains
         if self.only_prefixes and not address.startswith(self.only_prefixes):
             return False
         return not address.startswith(self.except_prefixes)
@@ -115,6 +120,8 @@ def _live_provider(row: Provider, ahead: timedelta, latency: LatencyProfile) -> 
         weight=row.weight,
         only_prefixes=tuple(row.only_prefixes),
         except_prefixes=tuple(row.except_prefixes),
+        only_domains=frozenset(row.only_domains),
+        except_domains=frozenset(row.except_domains),
         senders={rule.prefix: rule for rule in row.sender_rules.all()},
         open_until=open_until and open_until + ahead,
         latency=latency,
