@@ -101,7 +101,7 @@ def test_the_preview_of_a_colour_is_what_the_hosted_page_makes_of_it(live_server
     log_in(page, live_server)
     page.goto(live_server.url + reverse("admin:verification_project_show_hosted_page", args=(project.pk,)))
     page.fill("#id_accent", colour)
-    assert page.get_by_label("Colour").first.input_value() == colour
+    assert page.locator(".ww-colour-picker").input_value() == colour
     read = """found => found.map(({style}) => [style.backgroundColor, style.color].map(text =>
         text && "#" + text.match(/[0-9]+/g).map(part => Number(part).toString(16).padStart(2, "0")).join("")))"""
     light, light_link, dark, dark_link = page.locator(".ww-colour-sample > span").evaluate_all(read)

@@ -22,8 +22,9 @@ function name(root) {
     found.dataset.label = label.charAt(0).toUpperCase() + label.slice(1);
   }
   for (const found of root.querySelectorAll("[data-simplebar]")) {
-    const parent = found.closest("[aria-label]");
-    found.dataset.simplebarAriaLabel = parent ? words.sayNameScrolls.replace("{name}", parent.getAttribute("aria-label")) : words.sayScrolls;
+    const parent = found.closest("[aria-label], [aria-labelledby]");
+    const title = parent && (parent.getAttribute("aria-label") || document.getElementById(parent.getAttribute("aria-labelledby"))?.textContent.trim());
+    found.dataset.simplebarAriaLabel = title ? words.sayNameScrolls.replace("{name}", title) : words.sayScrolls;
   }
 }
 

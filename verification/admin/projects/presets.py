@@ -27,7 +27,7 @@ CHOICES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class PresetCard:
     """One choice. ``is_current``: the stored values are those of it."""
 
     value: str
@@ -56,7 +56,7 @@ def preset_context(project: Project) -> dict[str, Any]:
     """Return what the page's template needs: the choices, their values for the script, and a table of them."""
     own = present(project)
     return {
-        "preset_cards": [Card(value, title, about, value == own) for value, title, about in CHOICES],
+        "preset_cards": [PresetCard(value, title, about, value == own) for value, title, about in CHOICES],
         "preset_values": PRESETS,
         "preset_names": [title for value, title, _about in CHOICES if value in PRESETS],
         "preset_rows": [_row(project, name) for name in FIELDS],

@@ -29,7 +29,7 @@ ADVANCED = gettext_lazy("Advanced")
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class SettingsSection:
     """A page of settings.
 
     ``fields`` come first; ``more`` are titles of closed groups, each with its fields. ``steps`` are the names of the
@@ -58,7 +58,7 @@ class Section:
 
 
 SECTIONS = (
-    Section(
+    SettingsSection(
         "general",
         PROJECT,
         gettext_lazy("General"),
@@ -66,7 +66,7 @@ SECTIONS = (
         ("name", "is_enabled", "site_url"),
         ((ADVANCED, ("is_sandbox", "public_id_text", "created")),),
     ),
-    Section(
+    SettingsSection(
         "codes",
         VERIFICATION,
         gettext_lazy("Codes & texts"),
@@ -80,7 +80,7 @@ SECTIONS = (
             (ADVANCED, ("code_digits", "code_letters", "new_code_on_send", "code_in_subject")),
         ),
     ),
-    Section(
+    SettingsSection(
         "channels",
         VERIFICATION,
         gettext_lazy("Channels"),
@@ -89,7 +89,7 @@ SECTIONS = (
         inlines=(ChannelInline, FallbackInline),
         adds="channel",
     ),
-    Section(
+    SettingsSection(
         "providers",
         VERIFICATION,
         gettext_lazy("Providers"),
@@ -97,14 +97,14 @@ SECTIONS = (
         inlines=(ProviderInline,),
         adds="provider",
     ),
-    Section(
+    SettingsSection(
         "countries",
         VERIFICATION,
         gettext_lazy("Countries"),
         gettext_lazy("The countries whose phone numbers get a code. Requests for other numbers are refused."),
         ("countries", "allow_voip"),
     ),
-    Section(
+    SettingsSection(
         "limits",
         PROTECTION,
         gettext_lazy("Limits"),
@@ -117,7 +117,7 @@ SECTIONS = (
             ),
         ),
     ),
-    Section(
+    SettingsSection(
         "protection",
         PROTECTION,
         gettext_lazy("Attacks"),
@@ -131,7 +131,7 @@ SECTIONS = (
         ),
         has_presets=True,
     ),
-    Section(
+    SettingsSection(
         "challenges",
         PROTECTION,
         gettext_lazy("Challenges"),
@@ -142,7 +142,7 @@ SECTIONS = (
         ("challenge_mode", "challenge_provider", "challenge_site_key", "challenge_secret"),
         ((ADVANCED, ("challenge_hosts", "challenge_min_score", "challenge_fails_open")),),
     ),
-    Section(
+    SettingsSection(
         "keys",
         INTEGRATION,
         gettext_lazy("API keys"),
@@ -150,7 +150,7 @@ SECTIONS = (
         inlines=(KeyInline,),
         steps=("issue_key",),
     ),
-    Section(
+    SettingsSection(
         "access",
         INTEGRATION,
         gettext_lazy("Access"),
@@ -158,7 +158,7 @@ SECTIONS = (
         ("origins", "secret_key_networks", "test_logins_enabled"),
         ((ADVANCED, ("twilio_endpoints",)),),
     ),
-    Section(
+    SettingsSection(
         "events",
         INTEGRATION,
         gettext_lazy("Webhooks"),
@@ -170,14 +170,14 @@ SECTIONS = (
         ((ADVANCED, ("event_recipients",)),),
         steps=("webhook_secret", "test_event"),
     ),
-    Section(
+    SettingsSection(
         "alerts",
         OPERATION,
         gettext_lazy("Alerts"),
         gettext_lazy("Who is notified of used-up budgets, blocks and failing providers."),
         SETTABLE_GROUPS["Alerts"],
     ),
-    Section(
+    SettingsSection(
         "retention",
         OPERATION,
         gettext_lazy("Retention"),
@@ -190,7 +190,7 @@ _SECTION_OF_STEP = {step: section.slug for section in SECTIONS for step in secti
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SectionLink:
     """One line of the list at the side."""
 
     title: StrOrPromise
@@ -212,31 +212,31 @@ class ProjectPage:
         return reverse(f"admin:verification_project_{self.name}", args=(self.project.pk,))
 
 
-def section_of(request: HttpRequest) -> Section:
+def section_of(request: HttpRequest) -> SettingsSection:
     """Return the section that the address names, by default the first."""
     return _BY_SLUG.get(request.GET.get(SECTION, ""), SECTIONS[0])
 
 
-def section_with(field: str) -> Section:
+def section_with(field: str) -> SettingsSection:
     """Return the section that a setting stands on. Raises ``StopIteration`` for what is no setting."""
     return next(section for section in SECTIONS if field in section.all_fields)
 
 
 def lines(
     request: HttpRequest, project: Project, pages: list[tuple[StrOrPromise, ProjectPage]]
-) -> list[tuple[StrOrPromise, list[Line]]]:
+) -> list[tuple[StrOrPromise, list[SectionLink]]]:
     """Return the list at the side, by its parts. ``pages`` are those that the user may open, each with its part."""
     own = section_address(project)
     match = request.resolver_match
     action = match.url_name.removeprefix("verification_project_") if match and match.url_name else ""
     current = section_of(request).slug if request.path == own else _SECTION_OF_STEP.get(action, "")
-    parts: dict[StrOrPromise, list[Line]] = {}
+    parts: dict[StrOrPromise, list[SectionLink]] = {}
     for section in SECTIONS:
         if section.all_fields or any(_is_shown(inline, request, project) for inline in section.inlines):
-            line = Line(section.title, section_address(project, section.slug), section.slug == current)
+            line = SectionLink(section.title, section_address(project, section.slug), section.slug == current)
             parts.setdefault(section.part, []).append(line)
     for part, page in pages:
-        parts.setdefault(part, []).append(Line(page.title, page.link, page.name == action))
+        parts.setdefault(part, []).append(SectionLink(page.title, page.link, page.name == action))
     return list(parts.items())
 
 

@@ -76,7 +76,8 @@ def hook_of(provider: Provider | None, provider_type: str) -> Hook | None:
         if provider.type == BOT_TYPE
         else _("Enter it at the service, so that it can report what became of a message.")
     )
-    return Hook(address, f"{told} {_('Treat it as a secret.')}")
+    warning = _("Treat it as a secret.")
+    return Hook(address, f"{told} {warning}")
 
 
 @cache
