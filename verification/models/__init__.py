@@ -13,7 +13,7 @@ from verification.models.accounts import (
     SpentForm,
     roles_with,
 )
-from verification.models.alerts import Alert, AlertService, AlertServiceKind, Decision
+from verification.models.alerts import Alert, AlertOutcome, AlertService, AlertServiceKind, AlertWay, Decision
 from verification.models.audit import AuditEntry
 from verification.models.channels import (
     BreakerOpening,
@@ -48,6 +48,7 @@ from verification.models.messages import (
     Message,
     MessageStatus,
 )
+from verification.models.panel import ColumnChoice, SavedView
 from verification.models.platform import ALL_SENDING, KillSwitch, Platform, Upkeep, Worker
 from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer, VendorBalance
 from verification.models.project_settings import RetentionMode
@@ -75,8 +76,10 @@ __all__ = [
     "roles_with",
     "ALL_SENDING",
     "Alert",
+    "AlertOutcome",
     "AlertService",
     "AlertServiceKind",
+    "AlertWay",
     "ApiKey",
     "AuditEntry",
     "BotChat",
@@ -86,6 +89,7 @@ __all__ = [
     "Channel",
     "ChannelType",
     "Choice",
+    "ColumnChoice",
     "BreakerOpening",
     "CircuitBreaker",
     "DailyChannelCost",
@@ -136,6 +140,7 @@ __all__ = [
     "SecondFactor",
     "SecurityKey",
     "SenderRule",
+    "SavedView",
     "Session",
     "Subscription",
     "SpentForm",

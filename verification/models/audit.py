@@ -38,7 +38,7 @@ class Watch:
 # One line for each table of configuration. The triggers follow at the next migrate.
 WATCHED = {
     "auth.User": Watch("username", project="", secret=("password",), quiet=("last_login", "date_joined")),
-    "verification.AlertService": Watch("name", secret=("secret",), quiet=("told_at", "error")),
+    "verification.AlertService": Watch("name", secret=("secret",), quiet=("told_at", "tried_at", "error")),
     "verification.ApiKey": Watch("prefix", quiet=("last_used_at",)),
     "verification.Channel": Watch("type", quiet=("effective_budget",)),
     "verification.ExchangeRate": Watch("currency", project=""),

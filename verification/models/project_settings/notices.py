@@ -49,11 +49,20 @@ class Events(SettingGroup):
 class Alerts(SettingGroup):
     title = "Alerts"
 
+    alert_by_mail = models.BooleanField(
+        _("alerts by e-mail"), default=True, db_default=True, help_text=_("Send each alert by e-mail.")
+    )
     alert_emails = ListField(
         models.EmailField(),
         verbose_name=_("mail alerts to"),
         most=MAX_ALERT_EMAILS,
         help_text=_("Who gets a mail about findings, spent budgets and the like. Empty means the project's members."),
+    )
+    alert_by_webhook = models.BooleanField(
+        _("alerts by webhook"),
+        default=True,
+        db_default=True,
+        help_text=_("Send each alert to the webhook address, if there is one."),
     )
     alert_url = models.URLField(
         _("call with alerts"),
