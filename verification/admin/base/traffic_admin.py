@@ -65,6 +65,7 @@ class TrafficAdmin(ScopedAdmin):
     actions = None
     sortable_by = ()  # the one order is the page's own, which an index holds
     show_close_button = True
+    searches_people = True
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return typed_range(request) or super().changelist_view(request, extra_context)

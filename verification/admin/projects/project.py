@@ -8,11 +8,12 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.http import HttpRequest, HttpResponse
 from django.utils.html import format_html
+from django.utils.text import slugify
+from django.utils.translation import gettext, gettext_lazy, gettext_noop
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
 
 from verification.admin.base.current_project import choose, form_link
-from verification.admin.base.display import label, time_label
+from verification.admin.base.display import label, page_address, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
 from verification.admin.base.template_tags import HEADING
@@ -28,7 +29,7 @@ from verification.admin.projects.webhook_secret import webhook_secret
 from verification.core.formats import grouped
 from verification.models import Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
-from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
+from verification.models.project_settings import SECRETS, SETTABLE, SETTABLE_GROUPS
 from verification.services.projects.projects import equip
 
 if TYPE_CHECKING:
@@ -208,6 +209,15 @@ class ProjectAdmin(ScopedAdmin):
             (name, {**options, "fields": [each for each in options["fields"] if each not in typed]})
             for name, options in groups
         ]
+
+    def settings_of(self, request: HttpRequest, project: Project) -> list[tuple[str, str, str]]:
+        """Return each setting with the part of the page where it stands, and the address of that."""
+        found = []
+        for name, options in self.get_fieldsets(request, project):
+            tab, _heading, part = name.partition(HEADING)
+            link = f"{page_address(project)}#{slugify(tab)}"
+            found += [(each, gettext(part or tab), link) for each in options["fields"] if each in SETTABLE]
+        return found
 
     def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:
         return self.inlines if obj else ()

@@ -160,6 +160,7 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
         "project",
         "created",
     )
+    more_columns = ("language", "session_number", "took", "sent_time", "finished_time")
     list_filter = (
         BetweenFilter,
         ProviderFilter,
@@ -323,6 +324,10 @@ class MessageAdmin(ChannelColumn, NewestFirstAdmin):
     @admin.display(description=gettext_lazy("Session"))
     def session_link(self, message: Message) -> str:
         return display.page_link(display.monospace(message.session_id), message.session) if message.session else "–"
+
+    @admin.display(description=gettext_lazy("Session"))
+    def session_number(self, message: Message) -> str:
+        return display.monospace(message.session_id)
 
     @admin.display(description=gettext_lazy("Accepted by a provider after"))
     def took(self, message: Message) -> str:

@@ -88,6 +88,7 @@ class SessionAdmin(NewestFirstAdmin):
     has_history = False
     change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = ("short_id", "masked", "channel_label", "state", "short_reason", "tries", "project", "created")
+    more_columns = ("language", "created_time", "expires_time", "verified_time")
     list_filter = (
         SessionBetweenFilter,
         SessionProviderFilter,
