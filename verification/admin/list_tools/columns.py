@@ -48,7 +48,8 @@ def remember(page: Any, request: HttpRequest, columns: Sequence[str]) -> None:
     if set(wanted) == set(page.list_display) or not set(wanted) - set(fixed_columns(page)):
         mine.delete()
     else:
-        mine.update_or_create(user_id=request.user.pk, page=page.opts.label_lower, defaults={"columns": wanted})
+        user: Any = request.user
+        mine.update_or_create(user=user, page=page.opts.label_lower, defaults={"columns": wanted})
 
 
 def column_choices(page: Any, shown: Sequence[str]) -> list[tuple[str, str, bool]]:

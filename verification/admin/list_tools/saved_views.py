@@ -97,7 +97,8 @@ def _save(page: Any, request: HttpRequest) -> str:
         said = ngettext("You can save {number} view of a list.", "You can save {number} views of a list.", MOST)
         messages.warning(request, f"{said.format(number=MOST)} {_('Delete one first.')}")
     else:
-        SavedView.objects.create(user_id=request.user.pk, page=page.opts.label_lower, name=name, query=query)
+        user: Any = request.user
+        SavedView.objects.create(user=user, page=page.opts.label_lower, name=name, query=query)
         messages.success(request, _("The view {name} is saved.").format(name=name))
     return _with_project(here, query)
 
