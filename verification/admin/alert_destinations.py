@@ -184,7 +184,7 @@ def settings_view(request: HttpRequest, model_admin: Any, project_id: int, what:
     answer: HttpResponse = model_admin.ask(
         request,
         str(title),
-        intro=str(NO_MAIL_SERVER) if what == AlertWay.MAIL and not mail_server.has_mail_server() else "",
+        intro=str(NO_MAIL_SERVER) if what != AlertWay.WEBHOOK and not mail_server.has_mail_server() else "",
         submit=_("Save"),
         row=project,
         form=form,
