@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from tests.admin.rows import ADDRESS
+from verification.admin.auth.session import CONFIRMED
 from verification.admin.list_tools import saved_views
 from verification.models import SavedView
 
@@ -105,3 +106,11 @@ def test_a_user_saves_nothing_of_a_list_that_they_do_not_see(panel):
 def test_the_way_back_stays_in_the_list(panel):
     answer = panel.as_("owner").post(TOOLS, {"step": "delete", "view": 1, "here": "status=failed"})
     assert answer.url == f"{LIST}?status=failed"
+
+
+def test_saving_a_view_asks_for_no_password(panel):
+    client = panel.as_("owner")
+    session = client.session
+    session[CONFIRMED] = 0
+    session.save()
+    assert tabs_of(save(client, "Failed", status="failed")) == {"Failed": True}
