@@ -19,6 +19,7 @@ from verification.admin.base.permissions import own_project_ids, own_projects
 from verification.models import Project, Provider, Right
 
 PROVIDERS_SHOWN = 200
+SEPARATOR = " · "  # between what an entry is and where it stands
 
 
 @require_GET
@@ -51,10 +52,11 @@ def _projects(request: HttpRequest) -> Iterator[dict[str, str]]:
 
 def _providers(request: HttpRequest) -> Iterator[dict[str, str]]:
     page: Any = admin.site._registry[Provider]
+    kind = _("Provider") + SEPARATOR
     if page.has_view_permission(request):
         rows = page.of_chosen_project(page.get_queryset(request), request).select_related("project")
         for row in rows.order_by("name", "pk")[:PROVIDERS_SHOWN]:
-            yield _entry(row.name, f"{_('Provider')} · {row.project or _('System')}", "hub", page_address(row))
+            yield _entry(row.name, kind + str(row.project or _("System")), "hub", page_address(row))
 
 
 def _settings(request: HttpRequest) -> Iterator[dict[str, str]]:
@@ -65,6 +67,7 @@ def _settings(request: HttpRequest) -> Iterator[dict[str, str]]:
     if project is None:
         return
     page: Any = admin.site._registry[Project]
+    kind = _("Setting") + SEPARATOR
     for name, part, link in page.settings_of(request, project):
         title = capfirst(str(label_for_field(name, Project)))
-        yield _entry(title, f"{_('Setting')} · {part}", "settings", link)
+        yield _entry(title, kind + part, "settings", link)

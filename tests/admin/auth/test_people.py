@@ -288,7 +288,7 @@ def test_only_who_manages_people_sees_a_link(panel, settings):
     panel.as_("owner").post(people_of(panel.project), {"step": "invite", "email": "ann@example.com", "role": "analyst"})
     values = {"step": "link", "invitation": Invitation.objects.get().pk}
     assert panel.as_("support").post(people_of(panel.project), values).status_code == 302
-    assert panel.as_("stranger").post(people_of(panel.project), values).status_code == 302
+    assert panel.as_("stranger").post(people_of(panel.project), values).status_code == 403
     assert bytes(Invitation.objects.get().digest or b"") == b""
 
 

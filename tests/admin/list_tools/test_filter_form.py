@@ -41,8 +41,10 @@ def test_every_list_with_filters_has_a_field_for_each(panel):
     client = panel.as_("root")
     for model in admin.site._registry:
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-        changelist = client.get(address, follow=True).context["cl"]
-        for field in changelist.filter_form.fields:
+        page = client.get(address, follow=True)
+        if "cl" not in page.context:
+            continue  # the ceilings: one row, whose page stands in place of a list
+        for field in form_of(page).fields:
             assert field.kind == "range" or field.options, (model, field.name)
             if field.options:
                 value = field.options[0][0]

@@ -96,8 +96,12 @@ def _save(page: Any, request: HttpRequest) -> str:
     elif same is not None:
         mine.filter(pk=same.pk).update(query=query, name=name)
     elif mine.count() >= MOST:
-        said = ngettext("You can save {number} view of a list.", "You can save {number} views of a list.", MOST)
-        messages.warning(request, f"{said.format(number=MOST)} {_('Delete one first.')}")
+        said = ngettext(
+            "You can save {number} view of a list. Delete one first.",
+            "You can save {number} views of a list. Delete one first.",
+            MOST,
+        )
+        messages.warning(request, said.format(number=MOST))
     else:
         user: Any = request.user
         SavedView.objects.create(user=user, page=page.opts.label_lower, name=name, query=query)
