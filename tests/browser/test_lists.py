@@ -53,8 +53,8 @@ def test_the_filters_cover_no_row_and_a_view_keeps_them(page):
 
 def test_columns_are_chosen_and_stay(page, live_server):
     page.locator("summary", has_text="Columns").click()
-    page.get_by_label("Kind").uncheck()
-    page.get_by_label("Language").check()
+    page.locator(".ww-pop [value=kind]").uncheck()
+    page.locator(".ww-pop [value=language]").check()
     page.locator(".ww-pop").get_by_role("button", name="Apply").click()
     page.get_by_role("columnheader", name="Language").wait_for()
     page.goto(live_server.url + LIST)
