@@ -87,7 +87,14 @@ ENCRYPTION_KEYS = _secrets.encryption_keys  # newest first; the older ones only 
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-CONTRIB = ("config_files", "hosted", "route_optimizer", "text_trials", "twilio")  # the apps in verification/contrib
+CONTRIB = (
+    "config_files",
+    "connections",
+    "hosted",
+    "route_optimizer",
+    "text_trials",
+    "twilio",
+)  # the apps in verification/contrib
 WITHOUT_APPS = env.some("WITHOUT_APPS", CONTRIB)
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",

@@ -314,6 +314,11 @@ class Adapter:
         """Return the libraries that an account with these settings needs."""
         return cls.packages
 
+    @classmethod
+    def carries(cls, code: str) -> bool:
+        """Return whether the service takes a code of this form. It is asked before a channel is chosen."""
+        return True
+
     def text(self, name: str) -> str:
         """Return a setting as text: the empty string where the owner left it empty."""
         return str(self.settings[name])

@@ -87,8 +87,12 @@ class Adapter(base.Adapter):
             errors["base_url"] = gettext("the base URL has no query")
         return errors
 
+    @classmethod
+    def carries(cls, code: str) -> bool:
+        return _CODE.fullmatch(code) is not None
+
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not _CODE.fullmatch(message.code):
+        if not self.carries(message.code):
             raise ProviderError("only codes of 4 to 8 digits can be sent", Outcome.NOT_APPLICABLE)
         if message.expires_in < MIN_TTL_SECONDS:
             # With Telegram's smallest ttl the code could arrive after its end.

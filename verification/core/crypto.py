@@ -187,6 +187,11 @@ def webhook_secret_binding(project_public_id: object) -> str:
     return f"project:{project_public_id}:webhook"
 
 
+def connection_secret_binding(connection_public_id: object) -> str:
+    """Bind by UUID, which a connection has before its row is first saved."""
+    return f"connection:{connection_public_id}:secret"
+
+
 def challenge_secret_binding(project_public_id: object) -> str:
     return f"project:{project_public_id}:challenge"
 

@@ -27,6 +27,7 @@ from verification.models.channels import (
     RoutingMode,
     SenderRule,
 )
+from verification.models.connections import IdentityConnection
 from verification.models.events import WebhookAttempt, WebhookEvent
 from verification.models.figures import (
     DailyFigures,
@@ -111,6 +112,7 @@ __all__ = [
     "HourlyFaults",
     "HourlyRefusals",
     "IdempotentRequest",
+    "IdentityConnection",
     "KeyKind",
     "KillSwitch",
     "ListEntry",

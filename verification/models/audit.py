@@ -45,6 +45,7 @@ WATCHED = {
     "verification.FallbackStep": Watch("channel"),
     "verification.GuardBlock": Watch("subject", only=("lifted_at",)),
     "verification.HostedPage": Watch("project__name", secret=("key_text",)),
+    "verification.IdentityConnection": Watch("name", quiet=("last_used_at",)),
     "verification.Invitation": Watch("email", quiet=("digest", "due_at", "tries")),
     "verification.KillSwitch": Watch("subject", project=""),
     "verification.ListEntry": Watch("value", masked=("value",)),

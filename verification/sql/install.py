@@ -19,6 +19,7 @@ FOLDER = Path(__file__).parent
 BY_KEY = (
     "claim_events",
     "claim_fallback",
+    "claim_handed_fallback",
     "claim_messages",
     "claim_updates",
     "close_session",
@@ -37,6 +38,7 @@ BY_KEY = (
     "note_refused_session",
     "open_session",
     "provider_paces",
+    "queue_handed_code",
     "queue_manual_message",
     "redeem_token",
     "send_code",

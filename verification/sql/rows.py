@@ -39,6 +39,21 @@ class DueFallback(NamedTuple):
     is_wanted: bool
 
 
+class DueHandedFallback(NamedTuple):
+    """A code of an identity system that did not arrive in time (``claim_handed_fallback``)."""
+
+    message_id: int
+    project_id: int
+    connection_id: int | None
+    first_id: int  # the first message with the code
+    address: str
+    language: str
+    code_encrypted: bytes | None
+    lives_seconds: float
+    channels: list[str]  # over which the code has gone out already
+    is_wanted: bool
+
+
 class ReportedMessage(NamedTuple):
     """One report of a provider's call that is about a message of ours (``find_reported``)."""
 

@@ -23,6 +23,7 @@ INDEX = "docs/README.md"  # lists every guide, by group; on the page and in the 
 # The guides to apps that may be left out, which then are not served either.
 APPS = {
     "docs/configuration-file.md": "verification.contrib.config_files",
+    "docs/connections.md": "verification.contrib.connections",
     "docs/from-twilio.md": "verification.contrib.twilio",
     "docs/hosted-page.md": "verification.contrib.hosted",
     "docs/routing.md": "verification.contrib.route_optimizer",

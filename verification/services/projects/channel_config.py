@@ -82,6 +82,10 @@ class ChannelConfig:
         """Return whether it reaches nobody but the recipients of the sandbox."""
         return all(registry.adapter_class(provider.type).is_simulation for provider in self.providers)
 
+    def carries(self, code: str) -> bool:
+        """Return whether one of its providers takes a code of this form."""
+        return any(registry.adapter_class(provider.type).carries(code) for provider in self.providers)
+
     @cached_property
     def is_messenger(self) -> bool:
         """Return whether the recipient may have no account there, or have to start a bot first."""

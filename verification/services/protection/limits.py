@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 
 ADDRESS_WINDOW_MINUTES = 10  # the window of a project's limit of session creates from one client address.
 UNKNOWN_KEYS_PER_MINUTE = 30  # from one client address: room for a server whose key was revoked, none for a search.
+WRONG_PROOFS_PER_MINUTE = 30  # calls of a connection that prove nothing, from one client address: as for unknown keys.
 PUZZLES_PER_MINUTE = 300  # from one client address, which thousands of people may share.
 # Failed challenges from one client address. A person fails a few; each costs a call to the vendor and a thread's wait.
 FAILED_CHALLENGES_PER_MINUTE = 60
@@ -95,6 +96,15 @@ def count_unknown_key(client_address: str) -> None:
 def has_sent_unknown_keys(client_address: str) -> bool:
     """Return whether this process knows the address to be over the limit of unknown keys. The cache is not asked."""
     return bool(_full) and _full.left(_unknown_keys(client_address)) > 0
+
+
+def count_wrong_proof(client_address: str) -> None:
+    """Count one call of a connection without the right proof, or of none that there is. Raises ``rate_limited``."""
+    _hit(
+        RateLimitItemPerMinute(WRONG_PROOFS_PER_MINUTE),
+        f"proof:{network_of(client_address)}",
+        "Too many calls without a right proof came from this client address.",
+    )
 
 
 def counted_network(project: ProjectConfig, client_address: str) -> str:

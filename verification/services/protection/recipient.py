@@ -120,10 +120,11 @@ class RecipientPolicy(NamedTuple):
             return policy_document.with_erased(terms, crypto.erased_address(address.text))
         return terms
 
-    def guard_terms(self, *, is_manual: bool = False) -> Any:
+    def guard_terms(self, *, is_manual: bool = False, is_handed: bool = False) -> Any:
         """Return what the SQL functions need to judge a send to this recipient, or None where the guard has no say.
 
-        Manual sends are counted apart and only observed, unless the project enforces them too.
+        Manual sends are counted apart and only observed, unless the project enforces them too. A code that an identity
+        system handed over is judged as a session's.
         """
         guard, address = self.project.guard, self.address
         if guard.mode == GuardMode.OFF or not address.is_phone or self.is_unlimited:
@@ -141,6 +142,7 @@ class RecipientPolicy(NamedTuple):
                 "block": guard.block_seconds,
                 "block_max": guard.block_max_seconds,
                 "quiet": guard.quiet_seconds,
+                **({"is_handed": True} if is_handed else {}),
             }
         )
 

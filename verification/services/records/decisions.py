@@ -34,11 +34,13 @@ class Rule:
     """The words of a rule for owners: its name, and the meaning of its line in the log.
 
     ``is_limit``: callers reach it by repeating requests, so it is counted in memory and written now and then.
+    ``refuses`` is false for one that lets a code go out, and tells in which way.
     """
 
     title: StrOrPromise
     meaning: StrOrPromise
     is_limit: bool = False
+    refuses: bool = True
 
 
 RULES = {
@@ -51,6 +53,25 @@ RULES = {
     "sandbox": Rule(
         _("Not of the sandbox"),
         _("A test project sends to the sandbox's recipients alone. Users need a live project."),
+    ),
+    "code_form": Rule(
+        _("Channel passed over"),
+        _("Its service takes no code of this form, such as one with letters, so another channel had its turn."),
+        refuses=False,
+    ),
+    "no_channel_for_code": Rule(
+        _("No channel for this code"),
+        _("No channel of the project takes a code of this form: letters, or more digits than the service allows."),
+    ),
+    "connection": Rule(
+        _("Call of a connection not understood"),
+        _("An identity system called with what is no code for a recipient. The line says what was wrong."),
+        is_limit=True,
+    ),
+    "connection_proof": Rule(
+        _("Call of a connection without proof"),
+        _("Somebody called a connection's address without the right secret. Is it the one that the system has?"),
+        is_limit=True,
     ),
     "kill_switch": Rule(_("Switched off"), _("The operator stopped this traffic for the time being.")),
     "daily_budget": Rule(_("Daily budget"), _("The channel's budget of the day was used up.")),

@@ -76,7 +76,11 @@ BEGIN
         finished_at = CASE WHEN v_is_final THEN v_now END,
         provider_id = coalesce(p_provider, provider_id),
         provider_message_id = coalesce(p_provider_message_id, provider_message_id),
-        code_encrypted = NULL,  -- from here on it is sent or final
+        -- From here on it is sent or final. A code without a session is kept for the next channel while that may have to take
+        -- it: claim_handed_fallback wipes it.
+        code_encrypted = CASE
+            WHEN p_status <> 'success' AND fallback_at IS NOT NULL AND session_id IS NULL THEN code_encrypted
+        END,
         is_counted = v_is_counted,
         -- Once it has arrived there is nothing to fall back from; once it has failed there is no use in waiting.
         fallback_at = CASE

@@ -41,11 +41,13 @@ $$;
 -- limit it is watched. Sends before the end or the lifting of the country's last finding are not counted again.
 -- What a provider that fails there did not deliver is left out before the country is refused. If the rest is no reason
 -- to refuse, the country is watched.
+-- Codes that an identity system handed over count where counts_handed says so.
 CREATE OR REPLACE FUNCTION judge_countries(p_project verification_project, p_now timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_session_lives constant interval := '180 seconds';
     v_window constant interval := make_interval(mins => p_project.guard_country_minutes);
+    v_counts_handed constant boolean := counts_handed(p_project.id, p_now);
     v_found record;
     v_undelivered bigint;
     v_figures jsonb;
@@ -60,6 +62,7 @@ BEGIN
           AND send.created_at <= p_now - v_session_lives
           AND send.created_at > coalesce(block.lifted_at, block.until, '-infinity')
           AND NOT send.is_manual
+          AND (v_counts_handed OR NOT send.is_handed)
         GROUP BY send.country
         HAVING count(*) >= p_project.guard_country_sends
            AND count(send.verified_at) * 100 < count(*) * least(2 * p_project.guard_country_percent, 100)
@@ -94,6 +97,17 @@ BEGIN
         END IF;
     END LOOP;
 END
+$$;
+
+-- Return whether the codes that an identity system handed over count in the conversion: whether the customer's server has
+-- reported one of the last day as verified. Of a project that never reports, all would look unverified.
+CREATE OR REPLACE FUNCTION counts_handed(p_project bigint, p_now timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM verification_guardedsend AS send
+        JOIN verification_message AS message ON message.id = send.message_id
+        WHERE send.project_id = p_project AND send.is_handed AND send.created_at > p_now - interval '1 day'
+          AND message.verified_at IS NOT NULL
+    )
 $$;
 
 -- Return how many of a country's unverified sends did not arrive because their provider fails there: sends that a rule
@@ -136,6 +150,7 @@ BEGIN
         JOIN verification_message AS message ON message.id = one.message_id
         JOIN verification_recipient AS recipient ON recipient.id = one.recipient_id
         WHERE one.project_id = p_project.id AND one.country = p_country AND NOT one.is_manual
+          AND (NOT one.is_handed OR counts_handed(p_project.id, p_now))
           AND one.created_at >= p_since AND one.created_at <= p_until
     ), failing AS (
         SELECT provider_id

@@ -4,7 +4,8 @@
 --   {"enforce": true, "rule": "prefix", "counts_all": false, "prefix": "+49151123", "country": "DE",
 --    "numbers": 10, "window": 600, "block": 1800, "block_max": 43200, "quiet": 86400}
 -- open_session adds "goes_elsewhere": true if the code goes out over another channel where the guard refuses this one;
--- it and send_code add "passed": true for a session that passed a challenge.
+-- it and send_code add "passed": true for a session that passed a challenge. A code that an identity system handed over has
+-- "is_handed": true besides.
 
 -- The guard judges SMS and calls alone: they cost money, which is paid to somebody else's network.
 CREATE OR REPLACE FUNCTION is_guarded(p_channel text, p_guard jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$

@@ -27,7 +27,7 @@ from verification.models import (
 )
 from verification.services.records.decisions import RULES
 
-OF_MESSAGE = ("recipient", "project", "provider", "pinned_provider", "attempts", "event__attempts")
+OF_MESSAGE = ("recipient", "project", "provider", "pinned_provider", "connection", "attempts", "event__attempts")
 OF_SESSION = (
     "recipient",
     "project",
