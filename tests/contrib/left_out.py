@@ -19,7 +19,14 @@ from tests.commands.running import run, run_json
 from verification.core import caching
 from verification.core.errors import UserError
 from verification.core.ids import generate_session_id
-from verification.models import Channel, HostedPage, IdentityConnection, MessageTemplate, TextVariant, TextVariantFigures
+from verification.models import (
+    Channel,
+    HostedPage,
+    IdentityConnection,
+    MessageTemplate,
+    TextVariant,
+    TextVariantFigures,
+)
 from verification.services.analytics import rollups
 from verification.services.projects.snapshot import load_project
 from verification.services.providers import routing

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.utils.translation import gettext_lazy as _
-
 from verification.contrib.connections.bodies import read_json
 from verification.contrib.connections.calls import Answer, Call, Handed
 from verification.core.errors import UserError
@@ -41,9 +39,9 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line to paste into the system: where it goes there, and the text."""
+    """One line to paste into the system: the name of its field there, in the system's own words, and the text."""
 
-    name: StrOrPromise
+    name: str
     text: str
     note: StrOrPromise = ""
 
@@ -56,8 +54,8 @@ class System:
     recipients: ClassVar[tuple[str, ...]] = ("phone", "email")  # the kinds that it hands codes over for
     declared: ClassVar[tuple[Option, ...]] = ()
     tells_address: ClassVar[bool] = False  # it tells the end user's address, by which limits count
-    url_name: ClassVar[StrOrPromise] = _("URL")  # what the system's own page calls our address
-    secret_name: ClassVar[StrOrPromise] = _("Secret")
+    url_name: ClassVar[str] = "URL"  # what the system's own page calls our address, and the secret
+    proof_name: ClassVar[str] = "Secret"
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.options = {option.name: options.get(option.name, "") or option.default for option in self.declared}
@@ -102,7 +100,7 @@ class System:
 
     def lines(self, url: str, secret: str) -> list[Line]:
         """Return what to paste into the system."""
-        return [Line(self.url_name, url), Line(self.secret_name, secret)]
+        return [Line(self.url_name, url), Line(self.proof_name, secret)]
 
 
 def as_phone(text: str) -> str:

@@ -21,8 +21,8 @@ class System(base.System):
     name = "authentik"
     label = "authentik, SMS authenticator"
     recipients = ("phone",)
-    url_name = _("External API URL")
-    secret_name = _("API Auth password")
+    url_name = "External API URL"
+    proof_name = "API Auth password"
 
     def prove(self, call: Call, secret: str, *, now: float) -> None:
         proofs.shared_secret(call, secret)
@@ -36,6 +36,6 @@ class System(base.System):
     def lines(self, url: str, secret: str) -> list[Line]:
         return [
             Line(self.url_name, url),
-            Line(_("API Auth username"), "watchword", _("Any name does. Choose Basic as the authentication type.")),
-            Line(self.secret_name, secret),
+            Line("API Auth username", "watchword", _("Any name does. Choose Basic as the authentication type.")),
+            Line(self.proof_name, secret),
         ]

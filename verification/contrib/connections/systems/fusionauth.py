@@ -21,7 +21,7 @@ class System(base.System):
     name = "fusionauth"
     label = "FusionAuth, generic messenger"
     recipients = ("phone",)
-    secret_name = _("Basic authentication password")
+    proof_name = "Basic authentication password"
 
     def prove(self, call: Call, secret: str, *, now: float) -> None:
         proofs.shared_secret(call, secret)
@@ -35,6 +35,6 @@ class System(base.System):
     def lines(self, url: str, secret: str) -> list[Line]:
         return [
             Line(self.url_name, url),
-            Line(_("Basic authentication username"), "watchword", _("Any name does.")),
-            Line(self.secret_name, secret),
+            Line("Basic authentication username", "watchword", _("Any name does.")),
+            Line(self.proof_name, secret),
         ]

@@ -36,8 +36,8 @@ class System(base.System):
             _("Such as: Your code is {code}. Left empty, the text may hold one word with digits alone."),
         ),
     )
-    url_name = _("SMS API URL")
-    secret_name = _("SMS API token")
+    url_name = "SMS API URL"
+    proof_name = "SMS API token"
 
     @classmethod
     def clean(cls, values: Mapping[str, str]) -> None:
@@ -64,7 +64,7 @@ class System(base.System):
     def lines(self, url: str, secret: str) -> list[Line]:
         return [
             Line(self.url_name, url),
-            Line(_("Authorization header"), f"Bearer {secret}"),
-            Line(_("Receiver attribute"), self.options["to"]),
-            Line(_("Message attribute"), self.options["text"]),
+            Line("Authorization header", f"Bearer {secret}"),
+            Line("Receiver attribute", self.options["to"]),
+            Line("Message attribute", self.options["text"]),
         ]

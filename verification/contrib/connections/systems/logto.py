@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
-
 from verification.contrib.connections import base, proofs
 from verification.contrib.connections.base import Line
 from verification.contrib.connections.bodies import required, text_at
@@ -21,8 +19,8 @@ class System(base.System):
     name = "logto"
     label = "Logto, HTTP SMS or e-mail connector"
     tells_address = True
-    url_name = _("Endpoint")
-    secret_name = _("Authorization token")
+    url_name = "Endpoint"
+    proof_name = "Authorization token"
 
     def prove(self, call: Call, secret: str, *, now: float) -> None:
         proofs.shared_secret(call, secret)
@@ -38,4 +36,4 @@ class System(base.System):
         ]
 
     def lines(self, url: str, secret: str) -> list[Line]:
-        return [Line(self.url_name, url), Line(self.secret_name, f"Bearer {secret}")]
+        return [Line(self.url_name, url), Line(self.proof_name, f"Bearer {secret}")]

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
-
 from verification.contrib.connections import base, proofs
 from verification.contrib.connections.base import Line
 from verification.contrib.connections.bodies import required, text_at
@@ -23,7 +21,7 @@ class System(base.System):
     name = "okta"
     label = "Okta, telephony inline hook"
     recipients = ("phone",)
-    secret_name = _("Authentication secret")
+    proof_name = "Authentication secret"
 
     def prove(self, call: Call, secret: str, *, now: float) -> None:
         proofs.shared_secret(call, secret)
@@ -50,6 +48,6 @@ class System(base.System):
     def lines(self, url: str, secret: str) -> list[Line]:
         return [
             Line(self.url_name, url),
-            Line(_("Authentication field"), "Authorization"),
-            Line(self.secret_name, secret),
+            Line("Authentication field", "Authorization"),
+            Line(self.proof_name, secret),
         ]

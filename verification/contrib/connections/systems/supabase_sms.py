@@ -12,8 +12,6 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.translation import gettext_lazy as _
-
 from verification.contrib.connections import base, proofs
 from verification.contrib.connections.bodies import required, text_at
 from verification.contrib.connections.calls import Answer, Call, Handed
@@ -28,7 +26,7 @@ class System(base.System):
     label = "Supabase, Send SMS hook"
     recipients = ("phone",)
     tells_address = True
-    url_name = _("HTTPS endpoint")
+    url_name = "HTTPS endpoint"
 
     @classmethod
     def new_secret(cls) -> str:

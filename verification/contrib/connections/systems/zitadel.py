@@ -24,8 +24,8 @@ MAILS = ("contextInfo.recipientEmailAddress", "args.lastEmail", "args.verifiedEm
 class System(base.System):
     name = "zitadel"
     label = "Zitadel, HTTP SMS or e-mail provider"
-    url_name = _("Endpoint")
-    secret_name = _("Signing key")
+    url_name = "Endpoint"
+    proof_name = "Signing key"
 
     def prove(self, call: Call, secret: str, *, now: float) -> None:
         proofs.zitadel(call, secret, now=now)
@@ -42,4 +42,4 @@ class System(base.System):
 
     def lines(self, url: str, secret: str) -> list[Line]:
         note = _("Zitadel draws the key when the provider is made. Make the connection with it: see the guide.")
-        return [Line(self.url_name, url), Line(self.secret_name, secret, note)]
+        return [Line(self.url_name, url), Line(self.proof_name, secret, note)]
