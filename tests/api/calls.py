@@ -11,6 +11,7 @@ ENDPOINTS = (  # method, path, kind of key
     ("POST", "/session/verify", "secret"),
     ("POST", "/manual/send", "secret"),
     ("GET", "/manual/message/1", "secret"),
+    ("POST", "/manual/verified", "secret"),
     ("GET", "/manual/channels", "secret"),
     ("GET", "/events", "secret"),
 )
@@ -82,6 +83,9 @@ class Api:
 
     def manual_message(self, message_id):
         return self.call("GET", f"/manual/message/{message_id}", key=self.secret_key)
+
+    def report_verified(self, **body):
+        return self.call("POST", "/manual/verified", body, key=self.secret_key)
 
     def manual_channels(self):
         return self.call("GET", "/manual/channels", key=self.secret_key)

@@ -17,6 +17,7 @@ from verification.core.errors import ApiError
 from verification.core.ids import whole_number
 from verification.services.manual import messages
 from verification.services.manual.idempotency import answer_once
+from verification.services.manual.verified import report_verified
 
 REPLAYED_HEADER = "Idempotency-Replayed"
 
@@ -55,6 +56,14 @@ class ManualMessageView(SecretKeyView):
             raise ApiError("message_not_found")
         message = messages.read_message(project=self.project, message_id=message_id)
         return self.answer(serializers.ManualMessage, message)
+
+
+class ManualVerifiedView(SecretKeyView):
+    @operations.report_verified
+    def post(self, request: Request) -> Response:
+        fields = self.body(request, serializers.ManualVerifiedRequest, self.project)
+        report_verified(project=self.project, message_id=fields.get("message_id"), address=fields.get("to"))
+        return self.answer(serializers.ManualVerifiedResponse, {"verified": True})
 
 
 class ManualChannelsView(SecretKeyView):

@@ -14,6 +14,7 @@ urlpatterns = [
     path("session/verify", session_views.SessionVerifyView.as_view()),
     path("manual/send", manual_views.ManualSendView.as_view()),
     path("manual/message/<str:id>", manual_views.ManualMessageView.as_view()),
+    path("manual/verified", manual_views.ManualVerifiedView.as_view()),
     path("manual/channels", manual_views.ManualChannelsView.as_view()),
     path("events", event_views.EventsView.as_view()),
     path("hooks/<str:provider_uuid>/<str:secret>", hook_views.ProviderHookView.as_view()),

@@ -52,7 +52,7 @@ WATCHED = {
     "verification.Membership": Watch("user__username"),
     "verification.MessageTemplate": Watch("language"),
     "verification.Platform": Watch("id", project=""),
-    "verification.Project": Watch("name", project="id"),
+    "verification.Project": Watch("name", project="id", quiet=("reported_at",)),
     "verification.Provider": Watch("name", quiet=("checked_at",)),
     "verification.SenderRule": Watch("prefix", project="provider__project"),
     "verification.Suppression": Watch("channel", only=("lifted_at",)),

@@ -41,6 +41,7 @@ BY_KEY = (
     "queue_handed_code",
     "queue_manual_message",
     "redeem_token",
+    "report_verified",
     "send_code",
     "spend_attempt",
     "store_updates",

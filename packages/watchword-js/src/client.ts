@@ -148,6 +148,15 @@ export class Watchword {
     return (await this.#manual({ method: "GET", path, repeat: Repeat.ANY })).json as Message;
   }
 
+  /**
+   * Report that the user entered the right code of a message without a session: by its id, or by its recipient. So the
+   * send counts as verified, and the number is known. A repeated report changes nothing.
+   */
+  async reportVerified(user: { messageId: number } | { to: string }): Promise<void> {
+    const body = "to" in user ? { to: user.to } : { message_id: user.messageId };
+    await this.#manual({ method: "POST", path: "/manual/verified", repeat: Repeat.ANY, body });
+  }
+
   /** List the channels that `sendMessage` takes, with their providers. */
   async manualChannels(): Promise<ManualChannel[]> {
     const answer = await this.#manual({ method: "GET", path: "/manual/channels", repeat: Repeat.ANY });

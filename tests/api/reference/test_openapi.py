@@ -32,6 +32,7 @@ OPERATIONS = {
     ("post", "/session/verify", "SecretKey"),
     ("post", "/manual/send", "SecretKey"),
     ("get", "/manual/message/{id}", "SecretKey"),
+    ("post", "/manual/verified", "SecretKey"),
     ("get", "/manual/channels", "SecretKey"),
     ("get", "/events", "SecretKey"),
 }

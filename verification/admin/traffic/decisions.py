@@ -33,6 +33,7 @@ NAMES = {
     "key": _("key"),
     "networks": _("networks"),
     "limit": _("limit"),
+    "known_since": _("known since"),
 }
 WORDS = {str(value): label for value, label in (*ChannelType.choices, *ListSubject.choices)}
 

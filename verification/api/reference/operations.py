@@ -316,6 +316,29 @@ Only messages of manual/send can be read, and only with a key of the same projec
     errors=("message_not_found",),
 )
 
+report_verified = operation(
+    "reportVerified",
+    tag=MANUAL,
+    key=SECRET_KEY,
+    summary="Report a verified user",
+    description="""Tells that the user entered the right code of a message without a session: one of manual/send, or one
+that an identity system handed over by a connection.
+
+The send then counts as verified in the traffic guard, the figures, the cost per verified user and the choice of the
+provider, and the recipient's number is known: see the guide to the traffic guard. A repeated report changes nothing.
+
+Give `message_id` or `to`. A session's message is 404: session/verify tells of it.""",
+    request=manual.ManualVerifiedRequest,
+    request_examples={
+        "By its message": {"message_id": 5125890120348313},
+        "By its recipient": {"to": "+46701740605"},
+    },
+    answer=manual.ManualVerifiedResponse,
+    answer_description="The user counts as verified.",
+    answer_example={"verified": True},
+    errors=("message_not_found",),
+)
+
 list_manual_channels = operation(
     "listManualChannels",
     tag=MANUAL,

@@ -136,6 +136,12 @@ class ProviderIdField(StrictField, serializers.IntegerField):
         return data
 
 
+class MessageIdField(ProviderIdField):
+    """The id of a message, read as that of a provider is."""
+
+    default_error_messages = {**ProviderIdField.default_error_messages, "unknown": "There is no such message."}
+
+
 class ChannelField(serializers.ChoiceField):
     default_error_messages = {**MESSAGES, "invalid_choice": f"Give one of: {', '.join(ChannelType.values)}."}
 

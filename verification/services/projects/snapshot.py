@@ -36,6 +36,7 @@ class GuardConfig:
     block_seconds: int
     block_max_seconds: int
     quiet_seconds: int
+    known_days: int  # 0 where no number passes as known
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +246,7 @@ def _guard(row: dict[str, Any]) -> GuardConfig:
         block_seconds=row["guard_block_minutes"] * 60,
         block_max_seconds=row["guard_block_max_minutes"] * 60,
         quiet_seconds=row["guard_quiet_hours"] * 3600,
+        known_days=row["guard_known_days"],
     )
 
 

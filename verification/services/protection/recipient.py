@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from providers.sandbox import Simulated, outcome_of
 from verification import sql
 from verification.core import crypto
-from verification.core.addresses import Address
+from verification.core.addresses import Address, mask
 from verification.core.session_rules import SESSION_SECONDS, WRONG_CODES_THAT_LOCK
 from verification.models import GuardMode, GuardRule, Session, Subscription
 from verification.services.projects import policy_document
@@ -142,6 +142,8 @@ class RecipientPolicy(NamedTuple):
                 "block": guard.block_seconds,
                 "block_max": guard.block_max_seconds,
                 "quiet": guard.quiet_seconds,
+                "known_days": guard.known_days,
+                "masked": mask(address.text),
                 **({"is_handed": True} if is_handed else {}),
             }
         )

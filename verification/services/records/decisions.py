@@ -54,6 +54,11 @@ RULES = {
         _("Not of the sandbox"),
         _("A test project sends to the sandbox's recipients alone. Users need a live project."),
     ),
+    "known_number": Rule(
+        _("Known number"),
+        _("The traffic guard would have refused it, but your server had verified the number before."),
+        refuses=False,
+    ),
     "code_form": Rule(
         _("Channel passed over"),
         _("Its service takes no code of this form, such as one with letters, so another channel had its turn."),

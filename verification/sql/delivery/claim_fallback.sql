@@ -52,7 +52,7 @@ BEGIN
             code_encrypted = CASE WHEN m.status IN ('queued', 'sending') THEN m.code_encrypted END
         FROM due WHERE m.id = due.id
         RETURNING m.id, m.project_id, m.connection_id, coalesce(m.fallback_of_id, m.id) AS first_id, m.recipient_id,
-            m.language, m.status, m.expires_at, m.verified_at, due.code_encrypted, due.address, due.forgotten_at
+            m.language, m.status, m.expires_at, due.code_encrypted, due.address, due.forgotten_at
     )
     SELECT taken.id, taken.project_id, taken.connection_id, taken.first_id, taken.address::text, taken.language::text,
         taken.code_encrypted, extract(epoch FROM taken.expires_at - v_now)::double precision, ARRAY(
@@ -61,7 +61,11 @@ BEGIN
               AND (sent.id = taken.first_id OR sent.fallback_of_id = taken.first_id)
         ),
         taken.status <> 'success' AND taken.expires_at > v_now AND taken.code_encrypted IS NOT NULL
-            AND taken.verified_at IS NULL AND taken.forgotten_at IS NULL
+            AND taken.forgotten_at IS NULL AND NOT EXISTS (
+                SELECT FROM verification_message AS sent
+                WHERE sent.recipient_id = taken.recipient_id AND sent.created_at > v_now - interval '1 hour'
+                  AND (sent.id = taken.first_id OR sent.fallback_of_id = taken.first_id) AND sent.verified_at IS NOT NULL
+            )
     FROM taken;
 END
 $$;

@@ -100,14 +100,9 @@ END
 $$;
 
 -- Return whether the codes that an identity system handed over count in the conversion: whether the customer's server has
--- reported one of the last day as verified. Of a project that never reports, all would look unverified.
+-- reported a verified user within the last day. Of a project that never reports, all would look unverified.
 CREATE OR REPLACE FUNCTION counts_handed(p_project bigint, p_now timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
-        SELECT FROM verification_guardedsend AS send
-        JOIN verification_message AS message ON message.id = send.message_id
-        WHERE send.project_id = p_project AND send.is_handed AND send.created_at > p_now - interval '1 day'
-          AND message.verified_at IS NOT NULL
-    )
+    SELECT EXISTS (SELECT FROM verification_project WHERE id = p_project AND reported_at > p_now - interval '1 day')
 $$;
 
 -- Return how many of a country's unverified sends did not arrive because their provider fails there: sends that a rule
@@ -311,6 +306,22 @@ BEGIN
         lifted_at = NULL,
         lifted_by_id = NULL;
 END
+$$;
+
+-- Return whether a send to this number is suspicious: as guard_is_wary, and the number is not known.
+CREATE OR REPLACE FUNCTION guard_is_wary_of(p_project bigint, p_address text, p_guard jsonb)
+RETURNS TABLE (is_wary boolean) LANGUAGE sql STABLE AS $$
+    SELECT wary.is_wary AND NOT is_known_address(p_project, p_address, (p_guard ->> 'known_days')::integer)
+    FROM guard_is_wary(p_project, p_guard) AS wary
+$$;
+
+CREATE OR REPLACE FUNCTION is_known_address(p_project bigint, p_address text, p_days integer)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM verification_recipient AS recipient
+        WHERE recipient.project_id = p_project AND recipient.address = p_address
+          AND known_since(recipient.id, p_days, now()) IS NOT NULL
+    )
 $$;
 
 -- Return whether a send to this number is suspicious: a finding about its prefix or country runs, or its prefix has

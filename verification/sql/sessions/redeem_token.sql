@@ -33,6 +33,9 @@ BEGIN
         RETURN;
     END IF;
     outcome := 'redeemed';
+    IF NOT is_test THEN
+        PERFORM note_known(p_project, v_recipient, clock_timestamp());
+    END IF;
 
     -- The number is proved: its sends, as far as the traffic guard can look back, were nobody's pumping. Those that
     -- somebody holds are being marked or removed; they are not waited for.

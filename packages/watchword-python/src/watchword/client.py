@@ -151,6 +151,14 @@ class Watchword:
         call = Call("GET", f"/manual/message/{message_id:d}", Repeat.ANY)
         return Message.from_json(read(self._call(call, self._secret_key)))
 
+    def report_verified(self, *, message_id: int | None = None, to: str | None = None) -> None:
+        """Report that the user entered the right code of a message without a session: by its id, or by its recipient.
+
+        So the send counts as verified, and the number is known. A repeated report changes nothing.
+        """
+        body = given(message_id=message_id, to=to)
+        read(self._call(Call("POST", "/manual/verified", Repeat.ANY, body), self._secret_key))
+
     def manual_channels(self) -> list[ManualChannel]:
         """List the channels that ``send_message`` takes, with their providers."""
         call = Call("GET", "/manual/channels", Repeat.ANY)

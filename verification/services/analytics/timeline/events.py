@@ -83,7 +83,9 @@ def _refusals(rows: Rows) -> Iterator[TimelineEvent]:
     for decision in rows.decisions:
         rule = RULES[decision.rule]
         text = _("Refused: {reason}").format(reason=lowered(str(rule.title)))
-        if not rule.refuses:
+        if since := decision.figures.get("known_since"):
+            text = _("The traffic guard let it pass: known since {day}").format(day=since)
+        elif not rule.refuses:
             text = str(rule.title)
         elif decision.count > 1:
             text = ngettext(
