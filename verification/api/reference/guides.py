@@ -28,6 +28,10 @@ APPS = {
     "docs/hosted-page.md": "verification.contrib.hosted",
     "docs/routing.md": "verification.contrib.route_optimizer",
     "docs/text-trials.md": "verification.contrib.text_trials",
+    **{
+        f"docs/with-{system}.md": "verification.contrib.connections"
+        for system in ("auth0", "better-auth", "clerk", "cognito", "django-allauth", "kratos")
+    },
 }
 # Files that guides link to and that are shown as they are: folder, pattern.
 SOURCES = (("examples", "*/*.*"), ("deploy/prometheus", "rules.yml"))
