@@ -308,22 +308,6 @@ BEGIN
 END
 $$;
 
--- Return whether a send to this number is suspicious: as guard_is_wary, and the number is not known.
-CREATE OR REPLACE FUNCTION guard_is_wary_of(p_project bigint, p_address text, p_guard jsonb)
-RETURNS TABLE (is_wary boolean) LANGUAGE sql STABLE AS $$
-    SELECT wary.is_wary AND NOT is_known_address(p_project, p_address, (p_guard ->> 'known_days')::integer)
-    FROM guard_is_wary(p_project, p_guard) AS wary
-$$;
-
-CREATE OR REPLACE FUNCTION is_known_address(p_project bigint, p_address text, p_days integer)
-RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
-        SELECT FROM verification_recipient AS recipient
-        WHERE recipient.project_id = p_project AND recipient.address = p_address
-          AND known_since(recipient.id, p_days, now()) IS NOT NULL
-    )
-$$;
-
 -- Return whether a send to this number is suspicious: a finding about its prefix or country runs, or its prefix has
 -- half as many unverified numbers as the prefix rule allows. p_guard are the terms of guard_terms (traffic_guard.sql).
 CREATE OR REPLACE FUNCTION guard_is_wary(p_project bigint, p_guard jsonb) RETURNS TABLE (is_wary boolean)
@@ -342,4 +326,14 @@ LANGUAGE sql STABLE AS $$
           AND send.created_at > now() - make_interval(secs => (p_guard ->> 'window')::integer)
           AND (NOT send.is_manual OR (p_guard -> 'counts_all')::boolean)
     ) >= (p_guard ->> 'numbers')::integer
+$$;
+
+-- The same for a recipient who may be known: a known one is not suspicious.
+CREATE OR REPLACE FUNCTION guard_is_wary_of(p_project bigint, p_address text, p_guard jsonb)
+RETURNS TABLE (is_wary boolean) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
+    SELECT wary.is_wary AND NOT is_known_address(p_project, p_address, (p_guard ->> 'known_days')::integer)
+    FROM guard_is_wary(p_project, p_guard) AS wary;
+END
 $$;

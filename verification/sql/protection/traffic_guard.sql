@@ -117,6 +117,15 @@ RETURNS timestamptz LANGUAGE sql STABLE AS $$
     WHERE recipient.id = p_recipient AND p_days > 0 AND recipient.known_at > p_now - make_interval(days => p_days)
 $$;
 
+CREATE OR REPLACE FUNCTION is_known_address(p_project bigint, p_address text, p_days integer)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM verification_recipient AS recipient
+        WHERE recipient.project_id = p_project AND recipient.address = p_address
+          AND known_since(recipient.id, p_days, now()) IS NOT NULL
+    )
+$$;
+
 -- Note that the customer's server proved the recipient. It is written once a day: somebody's lock is not waited for, as their
 -- next proof makes good what this one does not write.
 CREATE OR REPLACE FUNCTION note_known(p_project bigint, p_recipient bigint, p_now timestamptz)
