@@ -24,7 +24,7 @@ def test_each_system_is_connected_and_its_lines_are_shown_once(panel, system):
     row = IdentityConnection.objects.get()
     texts = [text for _, text, _ in answered.context["secrets"]]
     assert connections.address_of(row) in texts
-    assert answered["Cache-Control"] == "no-store"
+    assert "no-store" in answered["Cache-Control"]
     assert row.project == panel.project
     listed = client.get(address(panel, "show_connections")).content.decode()
     assert connections.address_of(row) in listed
@@ -82,4 +82,4 @@ def test_anothers_connection_is_not_there(panel):
 def test_strangers_see_none_of_it(panel, name, who):
     response = panel.as_(who).get(address(panel, name, system="logto"), follow=True)
     assert "Connect a system" not in response.content.decode()
-    assert response.redirect_chain
+    assert response.status_code == 403 if who == "stranger" else response.redirect_chain

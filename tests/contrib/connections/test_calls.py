@@ -239,7 +239,7 @@ def test_a_channel_that_cannot_carry_the_code_is_passed_over(connect, outbox, pr
     assert outbox.last.channel == "sms"
     noted = Decision.objects.get(rule="code_form")
     assert (noted.refused, noted.figures) == (0, {"channel": "messenger_a"})
-    connected.call(code="72910385")
+    connected.call(code="72910385", to="+4915112345679")
     assert connect(ZITADEL, channel="messenger_a").call(code="0M53RG").status_code == 409
     assert Decision.objects.get(rule="no_channel_for_code").refused == 1
     assert set(Message.objects.values_list("channel", flat=True)) == {"sms", "messenger_a"}
@@ -281,7 +281,7 @@ def test_the_budget_of_the_day_holds(connect):
 
 def test_the_block_list_holds_for_recipients_and_for_users(connect):
     connected = connect(LOGTO)
-    ListEntry.objects.create(project=connected.project.row, kind="block", subject="client", value=USER_ADDRESS)
+    ListEntry.objects.create(project=connected.project.row, kind="block", subject="client", value=f"{USER_ADDRESS}/32")
     caching.clear_all()
     assert connected.call().status_code == 403
     assert Decision.objects.get(rule="block_list").subject == USER_ADDRESS

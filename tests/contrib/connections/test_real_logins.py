@@ -68,7 +68,8 @@ def shop(service, gateway):
     """Make a project with the connection of a guide, by the guide's own command."""
 
     def made(page):
-        new = json.loads(service.python(SETUP, page, f"http://127.0.0.1:{gateway.port}/send"))
+        name = page.removeprefix("docs/with-").removesuffix(".md")
+        new = json.loads(service.python(SETUP, name, f"http://127.0.0.1:{gateway.port}/send"))
         [line] = [line for line in block(page, "sh", "addconnection").splitlines() if "addconnection" in line]
         arguments = line.replace(" Shop ", f" {new['project']} ").split()[1:]
         connection = service.json(*arguments)

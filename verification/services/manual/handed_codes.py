@@ -67,7 +67,7 @@ def send_handed_code(project: ProjectConfig, handed: HandedCode, *, request_id: 
         raise ApiError("channel_not_active", "The user has not started this messenger's bot.")
     if row.outcome != "queued":
         raise refusal_of(project, row.outcome, row.retry_after, to=handed.address.text, channel=row.channel)
-    if channels[0] not in able:
+    if channels[0] not in able and row.channel == able[0].type:  # else the recipient's own channel came before it
         _note_passed_over(recipient, channels[0])
     if not recipient.is_test:
         traceparents.store(message_id)
