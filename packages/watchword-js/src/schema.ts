@@ -701,13 +701,13 @@ export interface components {
              * Format: int64
              * @description The message whose code the user entered, as manual/send named it.
              */
-            message_id?: number | null;
+            message_id?: number;
             /**
              * @description The recipient, in place of `message_id`: it stands for their newest message of the last 24 hours.
              * @example +46701740605
              * @example ada@example.com
              */
-            to?: string | null;
+            to?: string;
         };
         ManualVerifiedResponse: {
             /** @description Always true. */

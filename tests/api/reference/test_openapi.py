@@ -190,7 +190,7 @@ def test_every_id_has_64_bits():
                 yield from integers(value)
 
     found = list(integers(description()))
-    assert len(found) == 6
+    assert len(found) == 7
     assert all(schema["format"] == "int64" for schema in found)
 
 
@@ -338,6 +338,7 @@ def test_every_answer_has_the_members_that_are_described(api, outbox, project):
     told["/session/verify"] = api.verify(checked.data["verify_token"])
     told["/manual/send"] = sent = api.manual_send()
     told["/manual/message/{id}"] = api.manual_message(sent.data["message_id"])
+    told["/manual/verified"] = api.report_verified(message_id=sent.data["message_id"])
     told["/manual/channels"] = api.manual_channels()
     told["/events"] = api.events("0")
     for _, path, item in operations():

@@ -17,10 +17,10 @@ pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("clien
 HERE = Path(__file__).parent / "logins"
 ALLAUTH = ROOT / "var" / "allauth" / "bin" / "python"
 BETTER_AUTH = ROOT / "var" / "better-auth" / "node_modules"
-DATABASE = (
-    'import { memoryAdapter } from "better-auth/adapters/memory";\nexport const database = memoryAdapter({tables});\n'
-)
-TABLES = "{ user: [], session: [], account: [], verification: [], rateLimit: [] }"
+DATABASE = """
+import { memoryAdapter } from "better-auth/adapters/memory";
+export const database = memoryAdapter({ user: [], session: [], account: [], verification: [], rateLimit: [] });
+"""
 PHONE, MAIL = "+4915112345678", "ada@example.com"
 
 SETUP = """

@@ -262,6 +262,10 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components["examples"] = {}
     # Either a phone number or an e-mail address.
     components["schemas"]["SessionVerifyResponse"].update(minProperties=1, maxProperties=1)
+    # Either the message or its recipient: a null beside it is left out.
+    report = components["schemas"]["ManualVerifiedRequest"]
+    report.update(minProperties=1, maxProperties=1)
+    report["properties"]["message_id"]["type"], report["properties"]["to"]["type"] = "integer", "string"
     for path in result["paths"].values():
         for described in path.values():
             described.setdefault("security", [])  # without it a reader takes the key for forgotten

@@ -38,7 +38,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PastedLine:
     """One line to paste into the system: the name of its field there, in the system's own words, and the text."""
 
     name: str
@@ -98,9 +98,9 @@ class System:
         """Return a refusal in the system's own form. It never tells the reason."""
         return Answer(status, {"message": NOT_SENT})
 
-    def lines(self, url: str, secret: str) -> list[Line]:
+    def lines(self, url: str, secret: str) -> list[PastedLine]:
         """Return what to paste into the system."""
-        return [Line(self.url_name, url), Line(self.proof_name, secret)]
+        return [PastedLine(self.url_name, url), PastedLine(self.proof_name, secret)]
 
 
 def as_phone(text: str) -> str:

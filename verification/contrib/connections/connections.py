@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext as _
 
 from verification.contrib.connections import registry
-from verification.contrib.connections.base import Line, System
+from verification.contrib.connections.base import PastedLine, System
 from verification.core import crypto
 from verification.core.caching import Cooldown, TTLCache
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
@@ -106,7 +106,7 @@ def address_of(connection: IdentityConnection) -> str:
     return f"{settings.BASE_URL}/connect/{connection.public_id}"
 
 
-def lines_of(connection: IdentityConnection, secret: str) -> list[Line]:
+def lines_of(connection: IdentityConnection, secret: str) -> list[PastedLine]:
     """Return what to paste into the system."""
     system = registry.system_class(connection.system)(connection.options)
     return system.lines(address_of(connection), secret)

@@ -27,15 +27,17 @@ Due = TypeVar("Due", DueFallback, DueHandedFallback)
 
 def send_fallbacks(*, limit: int) -> int:
     """Send up to ``limit`` overdue codes over their next channel, and return how many were wanted."""
-    taken_up = _in_turn(DueFallback, "claim_fallback", _of_session, limit=limit)
-    return taken_up + _in_turn(DueHandedFallback, "claim_handed_fallback", _of_handed_code, limit=limit - taken_up)
+    taken_up = _in_turn(lambda: sql.call_many(DueFallback, "claim_fallback"), _of_session, limit=limit)
+    return taken_up + _in_turn(
+        lambda: sql.call_many(DueHandedFallback, "claim_handed_fallback"), _of_handed_code, limit=limit - taken_up
+    )
 
 
-def _in_turn(due: type[Due], function: str, send_next: Callable[[ProjectConfig, Due], None], *, limit: int) -> int:
+def _in_turn(claim: Callable[[], list[Due]], send_next: Callable[[ProjectConfig, Due], None], *, limit: int) -> int:
     taken_up = 0
     for _ in range(limit):
         with transaction.atomic():  # if this worker dies, the rollback leaves the row to another
-            claimed = sql.call_many(due, function)
+            claimed = claim()
             if not claimed:
                 break
             if claimed[0].is_wanted:

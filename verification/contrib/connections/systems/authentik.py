@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from verification.contrib.connections import base, proofs
-from verification.contrib.connections.base import Line
+from verification.contrib.connections.base import PastedLine
 from verification.contrib.connections.bodies import required
 from verification.contrib.connections.calls import Answer, Call, Handed
 
@@ -33,9 +33,9 @@ class System(base.System):
     def refused(self, status: int) -> Answer:
         return Answer(status, base.NOT_SENT)
 
-    def lines(self, url: str, secret: str) -> list[Line]:
+    def lines(self, url: str, secret: str) -> list[PastedLine]:
         return [
-            Line(self.url_name, url),
-            Line("API Auth username", "watchword", _("Any name does. Choose Basic as the authentication type.")),
-            Line(self.proof_name, secret),
+            PastedLine(self.url_name, url),
+            PastedLine("API Auth username", "watchword", _("Any name does. Choose Basic as the authentication type.")),
+            PastedLine(self.proof_name, secret),
         ]

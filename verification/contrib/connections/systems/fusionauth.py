@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from verification.contrib.connections import base, proofs
-from verification.contrib.connections.base import Line
+from verification.contrib.connections.base import PastedLine
 from verification.contrib.connections.bodies import required, text_at
 from verification.contrib.connections.calls import Call, Handed
 
@@ -32,9 +32,9 @@ class System(base.System):
         number = base.as_phone(required(body, "number", "phoneNumber"))
         return [Handed(to=number, code=required(body, "code", "code"), channel=channel)]
 
-    def lines(self, url: str, secret: str) -> list[Line]:
+    def lines(self, url: str, secret: str) -> list[PastedLine]:
         return [
-            Line(self.url_name, url),
-            Line("Basic authentication username", "watchword", _("Any name does.")),
-            Line(self.proof_name, secret),
+            PastedLine(self.url_name, url),
+            PastedLine("Basic authentication username", "watchword", _("Any name does.")),
+            PastedLine(self.proof_name, secret),
         ]

@@ -14,7 +14,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from verification.contrib.connections import base, proofs
-from verification.contrib.connections.base import Line, Option
+from verification.contrib.connections.base import Option, PastedLine
 from verification.contrib.connections.bodies import read_json_or_form, required
 from verification.contrib.connections.calls import Call, CallUnreadable, Handed
 from verification.core.errors import UserError
@@ -61,10 +61,10 @@ class System(base.System):
             raise CallUnreadable(f"the text holds {'several codes' if found else 'no code'}")
         return str(found[0])
 
-    def lines(self, url: str, secret: str) -> list[Line]:
+    def lines(self, url: str, secret: str) -> list[PastedLine]:
         return [
-            Line(self.url_name, url),
-            Line("Authorization header", f"Bearer {secret}"),
-            Line("Receiver attribute", self.options["to"]),
-            Line("Message attribute", self.options["text"]),
+            PastedLine(self.url_name, url),
+            PastedLine("Authorization header", f"Bearer {secret}"),
+            PastedLine("Receiver attribute", self.options["to"]),
+            PastedLine("Message attribute", self.options["text"]),
         ]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from verification.contrib.connections import base, proofs
-from verification.contrib.connections.base import Line
+from verification.contrib.connections.base import PastedLine
 from verification.contrib.connections.bodies import required, text_at
 from verification.contrib.connections.calls import Call, Handed
 
@@ -35,5 +35,5 @@ class System(base.System):
             )
         ]
 
-    def lines(self, url: str, secret: str) -> list[Line]:
-        return [Line(self.url_name, url), Line(self.proof_name, f"Bearer {secret}")]
+    def lines(self, url: str, secret: str) -> list[PastedLine]:
+        return [PastedLine(self.url_name, url), PastedLine(self.proof_name, f"Bearer {secret}")]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from verification.contrib.connections import base, proofs
-from verification.contrib.connections.base import Line
+from verification.contrib.connections.base import PastedLine
 from verification.contrib.connections.bodies import required, text_at
 from verification.contrib.connections.calls import Answer, Call, Handed
 
@@ -45,9 +45,9 @@ class System(base.System):
     def refused(self, status: int) -> Answer:
         return Answer(status, {"error": {"errorSummary": base.NOT_SENT, "errorCauses": [{"reason": base.NOT_SENT}]}})
 
-    def lines(self, url: str, secret: str) -> list[Line]:
+    def lines(self, url: str, secret: str) -> list[PastedLine]:
         return [
-            Line(self.url_name, url),
-            Line("Authentication field", "Authorization"),
-            Line(self.proof_name, secret),
+            PastedLine(self.url_name, url),
+            PastedLine("Authentication field", "Authorization"),
+            PastedLine(self.proof_name, secret),
         ]

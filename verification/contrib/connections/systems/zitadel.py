@@ -13,7 +13,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from verification.contrib.connections import base, proofs
-from verification.contrib.connections.base import Line
+from verification.contrib.connections.base import PastedLine
 from verification.contrib.connections.bodies import required, text_at
 from verification.contrib.connections.calls import Call, Handed
 
@@ -40,6 +40,6 @@ class System(base.System):
             )
         ]
 
-    def lines(self, url: str, secret: str) -> list[Line]:
+    def lines(self, url: str, secret: str) -> list[PastedLine]:
         note = _("Zitadel draws the key when the provider is made. Make the connection with it: see the guide.")
-        return [Line(self.url_name, url), Line(self.proof_name, secret, note)]
+        return [PastedLine(self.url_name, url), PastedLine(self.proof_name, secret, note)]
