@@ -8,6 +8,7 @@ from tests.api.calls import problem, wrong_fields
 from verification.core.ids import MAX_ID
 from verification.models import GuardedSend, HourlyFigures, Message, Recipient
 from verification.services.analytics import rollups
+from verification.services.analytics.timeline.read import read_timeline
 
 pytestmark = pytest.mark.django_db
 PHONE = "+4915112345678"
@@ -104,6 +105,14 @@ def test_the_figures_count_it_as_a_session_once_the_server_reports(api, outbox):
     assert (line.is_manual, line.messages, line.attempts) == (False, 2, 2)
     assert (line.sessions, line.sessions_sent, line.sessions_verified, line.sessions_proved) == (2, 2, 1, 1)
     assert sum(line.verify_times) == 1
+
+
+def test_the_timeline_tells_of_it(api, outbox):
+    message_id = api.manual_send(code="493817").data["message_id"]
+    assert len(outbox.messages) == 1
+    api.report_verified(message_id=message_id)
+    told = [event.text for event in read_timeline(Message.objects.get()).events]
+    assert told[-1] == "Your server reported that the user got in"
 
 
 def test_the_routing_learns_from_it(api, outbox, project):

@@ -18,6 +18,7 @@ def address(panel, name, **query):
 def test_each_system_is_connected_and_its_lines_are_shown_once(panel, system):
     client = panel.as_("owner")
     page = address(panel, "add_connection", system=system)
+    assert f'href="{page}"' in client.get(address(panel, "show_connections")).content.decode()
     shown = client.get(page)
     values = {name: field.initial or "" for name, field in shown.context["form"].fields.items()}
     answered = sent_once(client, page, **values)

@@ -88,7 +88,7 @@ def show_connections(page: ScopedAdmin, request: HttpRequest, object_id: str) ->
             (row, _label(row), row.get_channel_display() or _("chosen"), _used(row), connections.address_of(row))
             for row in connections.connections_of(project)
         ],
-        systems=registry.all_systems().values(),
+        systems=[(system.name, system.label) for system in registry.all_systems().values()],
         add_address=_address("add_connection", project),
         remove_address=_address("remove_connection", project),
         back=page_address(project),

@@ -56,6 +56,7 @@ def events_of(rows: Rows, now: datetime) -> list[TimelineEvent]:
     for place, message in enumerate(rows.messages):
         events += _sending(rows, message, place)
         events += _end(message)
+        events += _reported(message)
         events += _callback(rows, message)
     events += [*_checks(rows), *_token(rows, now), *_over(rows, now), *_events_sent(rows)]
     return sorted(events, key=lambda event: event.at)
@@ -216,6 +217,11 @@ def _handed_over(message: Message, channel: str) -> tuple[str, str]:
             _("The message before had not brought the code of {connection}.").format(connection=name),
         )
     return _("{connection} handed a code over, for {channel}").format(connection=name, channel=channel), ""
+
+
+def _reported(message: Message) -> Iterator[TimelineEvent]:
+    if message.verified_at:
+        yield TimelineEvent(message.verified_at, _("Your server reported that the user got in"), tone=Tone.GOOD)
 
 
 def _why_first(rows: Rows, message: Message) -> str:
