@@ -167,7 +167,7 @@ def remove_connection(page: ScopedAdmin, request: HttpRequest, object_id: str) -
 
 def _label(row: IdentityConnection) -> str:
     system = registry.all_systems().get(row.system)
-    return system.label if system else row.system
+    return str(system.label) if system else row.system
 
 
 def _used(row: IdentityConnection) -> str:

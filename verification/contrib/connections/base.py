@@ -50,7 +50,7 @@ class System:
     """The base of all systems. ``options`` holds the checked values of those that the class declares."""
 
     name: ClassVar[str]
-    label: ClassVar[str]
+    label: ClassVar[StrOrPromise]
     recipients: ClassVar[tuple[str, ...]] = ("phone", "email")  # the kinds that it hands codes over for
     declared: ClassVar[tuple[Option, ...]] = ()
     tells_address: ClassVar[bool] = False  # it tells the end user's address, by which limits count

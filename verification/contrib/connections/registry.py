@@ -16,14 +16,13 @@ MAX_OPTION = 200  # characters of an option's value
 
 @cache
 def all_systems() -> dict[str, type[System]]:
-    """Return the systems by name, in the order in which people look for them: by label, the general one last."""
+    """Return the systems by name, the general one last."""
     modules = [
         importlib.import_module(f"{systems.__name__}.{found.name}") for found in pkgutil.iter_modules(systems.__path__)
     ]
     classes: list[type[System]] = [module.System for module in modules]
     return {
-        system.name: system
-        for system in sorted(classes, key=lambda system: (system.name == "generic", system.label.lower()))
+        system.name: system for system in sorted(classes, key=lambda system: (system.name == "generic", system.name))
     }
 
 

@@ -19,7 +19,7 @@ from verification.contrib.connections.calls import Answer, Call, Handed
 
 class System(base.System):
     name = "authentik"
-    label = "authentik, SMS authenticator"
+    label = _("authentik, SMS authenticator")
     recipients = ("phone",)
     url_name = "External API URL"
     proof_name = "API Auth password"

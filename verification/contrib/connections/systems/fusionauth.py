@@ -19,7 +19,7 @@ from verification.contrib.connections.calls import Call, Handed
 
 class System(base.System):
     name = "fusionauth"
-    label = "FusionAuth, generic messenger"
+    label = _("FusionAuth, generic messenger")
     recipients = ("phone",)
     proof_name = "Basic authentication password"
 

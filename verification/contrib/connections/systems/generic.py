@@ -20,7 +20,7 @@ _HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")
 
 class System(base.System):
     name = "generic"
-    label = "Another system"
+    label = _("Another system")
     tells_address = True
     declared = (
         Option("to", _("Field of the recipient"), _("Within an object write user.phone."), "to"),

@@ -25,7 +25,7 @@ _CODE = r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,9}[0-9])([A-Za-z0-9]{4,10})(?![A-Za-z0-9
 
 class System(base.System):
     name = "keycloak"
-    label = "Keycloak, SMS authenticator"
+    label = _("Keycloak, SMS authenticator")
     recipients = ("phone",)
     declared = (
         Option("to", _("Receiver attribute"), _("As on the extension's page."), "phone_number"),

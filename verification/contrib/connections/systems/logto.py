@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from verification.contrib.connections import base, proofs
 from verification.contrib.connections.base import PastedLine
 from verification.contrib.connections.bodies import required, text_at
@@ -17,7 +19,7 @@ from verification.contrib.connections.calls import Call, Handed
 
 class System(base.System):
     name = "logto"
-    label = "Logto, HTTP SMS or e-mail connector"
+    label = _("Logto, HTTP SMS or e-mail connector")
     tells_address = True
     url_name = "Endpoint"
     proof_name = "Authorization token"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from verification.contrib.connections import base, proofs
 from verification.contrib.connections.base import PastedLine
 from verification.contrib.connections.bodies import required, text_at
@@ -19,7 +21,7 @@ PROFILE = "data.messageProfile"
 
 class System(base.System):
     name = "okta"
-    label = "Okta, telephony inline hook"
+    label = _("Okta, telephony inline hook")
     recipients = ("phone",)
     proof_name = "Authentication secret"
 

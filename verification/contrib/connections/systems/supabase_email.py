@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from verification.contrib.connections.bodies import required, text_at
 from verification.contrib.connections.calls import Call, CallUnreadable, Handed
 from verification.contrib.connections.systems import supabase_sms
@@ -19,7 +21,7 @@ WITH_CODE = ("signup", "invite", "magiclink", "recovery", "email", "email_change
 
 class System(supabase_sms.System):
     name = "supabase_email"
-    label = "Supabase, Send Email hook"
+    label = _("Supabase, Send Email hook")
     recipients = ("email",)
 
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:

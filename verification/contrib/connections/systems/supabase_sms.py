@@ -12,6 +12,8 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext_lazy as _
+
 from verification.contrib.connections import base, proofs
 from verification.contrib.connections.bodies import required, text_at
 from verification.contrib.connections.calls import Answer, Call, Handed
@@ -23,7 +25,7 @@ KEY_BYTES = range(24, 65)  # of a secret, as Standard Webhooks bounds it
 
 class System(base.System):
     name = "supabase_sms"
-    label = "Supabase, Send SMS hook"
+    label = _("Supabase, Send SMS hook")
     recipients = ("phone",)
     tells_address = True
     url_name = "HTTPS endpoint"

@@ -23,7 +23,7 @@ MAILS = ("contextInfo.recipientEmailAddress", "args.lastEmail", "args.verifiedEm
 
 class System(base.System):
     name = "zitadel"
-    label = "Zitadel, HTTP SMS or e-mail provider"
+    label = _("Zitadel, HTTP SMS or e-mail provider")
     url_name = "Endpoint"
     proof_name = "Signing key"
 
