@@ -19,14 +19,15 @@ from verification.sql.rows import DescribedEvent
 class EventsView(SecretKeyView):
     @event_operations.list_events
     def get(self, request: Request) -> Response:
-        after = self.query(request, EventsQuery).get("after")
-        if after is None:
-            return self.answer(EventList, {"events": [], "after": event_feed.newest_place()})
+        query = self.query(request, EventsQuery)
+        if "after" not in query:
+            return self.answer(EventList, {"events": [], "after": event_feed.newest_place(), "has_more": False})
         try:
-            page = event_feed.page_after(self.project.id, after)
+            page = event_feed.page_after(self.project.id, query["after"], limit=query["limit"], types=query.get("type"))
         except UserError as error:
             raise FieldsInvalid(FieldError("after", "invalid", str(error))) from None
-        return self.answer(EventList, {"events": [_event_data(row) for row in page.events], "after": page.after})
+        rows = [_event_data(row) for row in page.events]
+        return self.answer(EventList, {"events": rows, "after": page.after, "has_more": page.has_more})
 
 
 def _event_data(row: DescribedEvent) -> dict[str, Any]:

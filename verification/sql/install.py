@@ -25,6 +25,7 @@ BY_KEY = (
     "close_unconfirmed",
     "described_events",
     "expire_messages",
+    "find_events",
     "find_reported",
     "find_session",
     "finish_message",

@@ -56,7 +56,7 @@ class ProviderLatency(NamedTuple):
 
 
 class DescribedEvent(NamedTuple):
-    """An event with all that its body tells (``described_events``, ``claim_events``, ``list_events``).
+    """An event with all that its body tells (``described_events``, ``claim_events``).
 
     An event of a message has a ``message_id`` and what follows it. An event of a session has a ``session_id`` and what
     follows that; one of a refused request may have none, and then has the masked ``subject``.

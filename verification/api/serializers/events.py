@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from verification.api.serializers.fields import ULID, ChannelField, MomentField, StrictCharField
+from verification.api.serializers.fields import ULID, ChannelField, MomentField, StrictCharField, StrictField
 from verification.models import EventType
+from verification.services.notifications import event_feed
 
 PLACE_MAX_CHARACTERS = 40  # characters of a place: two numbers with a hyphen between have fewer
+_WHOLE = re.compile("[1-9][0-9]{0,2}")
 
 SESSION_EVENT_TYPES = [
     (EventType.SESSION_OPENED.value, "a session was opened"),
@@ -65,12 +68,42 @@ class PlaceField(StrictCharField):
     """A place in the list, which ``services/notifications/event_feed.py`` reads."""
 
 
+class LimitField(StrictField, serializers.IntegerField):
+    """How many items an answer has at most, in plain digits."""
+
+    default_error_messages = {"invalid": f"Give a whole number from 1 to {event_feed.PAGE}."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=1, max_value=event_feed.PAGE, **options)
+
+    def to_internal_value(self, data: object) -> int:
+        text = str(data)
+        if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= event_feed.PAGE:
+            self.fail("invalid")
+        return int(text)
+
+
+@extend_schema_field({"type": "string"})
+class EventTypesField(StrictCharField):
+    """Types of events with commas between. ``reference/event_operations.py`` describes them as the list that they are."""
+
+    default_error_messages = {"invalid_choice": f"Give one or more of: {', '.join(EventType.values)}."}
+
+    def to_internal_value(self, data: object) -> list[str]:
+        types = str(super().to_internal_value(data)).split(",")
+        if not set(types) <= set(EventType.values):
+            self.fail("invalid_choice")
+        return types
+
+
 class EventsQuery(serializers.Serializer[Any]):
     after = PlaceField(
         required=False,
         max_length=PLACE_MAX_CHARACTERS,
         help_text="The `after` of an earlier answer, or `0`. Give it once at most, and not empty.",
     )
+    limit = LimitField(required=False, default=event_feed.PAGE, help_text="How many events are answered at most.")
+    type = EventTypesField(required=False)
 
 
 class Event(serializers.Serializer[Any]):
@@ -81,5 +114,8 @@ class Event(serializers.Serializer[Any]):
 
 
 class EventList(serializers.Serializer[Any]):
-    events = Event(many=True, help_text="The events in the order in which they happened, at most 100.")
+    events = Event(many=True, help_text="The events in the order in which they happened, at most `limit`.")
     after = serializers.CharField(help_text="What to send as `after` next.")
+    has_more = serializers.BooleanField(
+        help_text="Whether to ask on at once: there is more after this place. An answer of some types may be empty then."
+    )

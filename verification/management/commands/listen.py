@@ -51,10 +51,11 @@ class Command(WatchwordCommand):
             after = page.after
             for event in page.events:
                 self._print(row, event, forward, as_json=json)
-            if once and not page.events:
+            if page.has_more:
+                continue
+            if once:
                 return
-            if len(page.events) < event_feed.PAGE and not once:
-                time.sleep(POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
 
     def _print(self, project: Project, event: DescribedEvent, forward: str | None, *, as_json: bool) -> None:
         body = body_of(event)

@@ -125,7 +125,7 @@ BEGIN
 END
 $$;
 
--- Return the project's next events after a place in their order. None is passed over that is committed later.
+-- Return the project's next events after a place. Release 0.1.0 calls it; find_events has followed.
 CREATE OR REPLACE FUNCTION list_events(p_project bigint, p_after timestamptz, p_after_id bigint, p_limit integer)
 RETURNS TABLE (
     id bigint, project_id bigint, type text, created_at timestamptz, url text, tries integer,
@@ -147,5 +147,41 @@ BEGIN
         LIMIT p_limit
     );
     RETURN QUERY SELECT * FROM described_events(v_ids);
+END
+$$;
+
+-- Find the project's next events after a place in their order: those of p_types, or all where that is null. None is
+-- passed over that is committed later. Those of other types may be many, so no more than p_look are looked at.
+-- has_more: go on from last_at and last_id, as there is something behind them that was not looked at.
+CREATE OR REPLACE FUNCTION find_events(
+    p_project bigint, p_after timestamptz, p_after_id bigint, p_types text[], p_limit integer, p_look integer,
+    OUT ids bigint[], OUT last_at timestamptz, OUT last_id bigint, OUT has_more boolean
+) LANGUAGE plpgsql AS $$
+DECLARE
+    v_complete_until timestamptz := events_complete_until();
+    v_times timestamptz[];
+    v_looked integer;
+BEGIN
+    WITH looked AS MATERIALIZED (
+        SELECT event.id, event.created_at, p_types IS NULL OR event.type = ANY (p_types) AS is_wanted
+        FROM verification_webhookevent AS event
+        WHERE event.project_id = p_project AND event.created_at < v_complete_until
+          AND (event.created_at, event.id) > (p_after, p_after_id)
+        ORDER BY event.created_at, event.id
+        LIMIT p_look
+    )
+    SELECT coalesce(array_agg(looked.id ORDER BY looked.created_at, looked.id) FILTER (WHERE is_wanted), '{}'),
+           array_agg(looked.created_at ORDER BY looked.created_at, looked.id) FILTER (WHERE is_wanted),
+           (array_agg(looked.id ORDER BY looked.created_at DESC, looked.id DESC))[1],
+           max(looked.created_at), count(*)
+    INTO ids, v_times, last_id, last_at, v_looked
+    FROM looked;
+    has_more := v_looked = p_look;
+    IF cardinality(ids) > p_limit THEN
+        ids := ids[:p_limit];
+        last_at := v_times[p_limit];
+        last_id := ids[p_limit];
+        has_more := true;
+    END IF;
 END
 $$;
