@@ -292,7 +292,8 @@ export interface paths {
          *     what your server missed.
          *
          *     Ask without `after` once: the answer has no events, and the place from which new ones follow. Ask with `after=0` for the
-         *     oldest that are kept. Then ask again with the `after` of the answer. Whoever goes on like this misses none.
+         *     oldest that are kept. Then ask again with the `after` of the answer, at once where it `has_more`. Whoever goes on like
+         *     this misses none.
          *
          *     Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
          *     its session or message.
@@ -499,10 +500,12 @@ export interface components {
             };
         };
         EventList: {
-            /** @description The events in the order in which they happened, at most 100. */
+            /** @description The events in the order in which they happened, at most `limit`. */
             events: components["schemas"]["Event"][];
             /** @description What to send as `after` next. */
             after: string;
+            /** @description Whether to ask on at once, as there is more after this place; also where `events` is empty. */
+            has_more: boolean;
         };
         /**
          * @description * `required` - the field is missing
@@ -1022,6 +1025,10 @@ export interface components {
         "Cache-Control": "no-store";
         /** @description Whole seconds to wait; present where waiting helps. */
         "Retry-After": number;
+        /** @description The limits that this request counted against, by draft-ietf-httpapi-ratelimit-headers-10: the limit's name, `q` requests in `w` seconds. Absent where none holds for this caller. */
+        "RateLimit-Policy": string;
+        /** @description What is left of these limits: `r` requests and, where nothing is left, `t` seconds until it is whole again. */
+        RateLimit: string;
     };
     pathItems: never;
 }
@@ -1050,6 +1057,8 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1128,6 +1137,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1743,6 +1754,8 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1777,6 +1790,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1974,6 +1989,8 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     /** @description Present only where this is the answer of an earlier request with the same `Idempotency-Key`. */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
@@ -2055,6 +2072,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2291,6 +2310,10 @@ export interface operations {
             query?: {
                 /** @description The `after` of an earlier answer, or `0`. Give it once at most, and not empty. */
                 after?: string;
+                /** @description How many events are answered at most. */
+                limit?: number;
+                /** @description The types that are wanted, with commas between; all where it is left out. */
+                type?: ("message.finished" | "session.opened" | "session.verified" | "session.locked" | "session.expired" | "session.refused")[];
             };
             header?: {
                 /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */

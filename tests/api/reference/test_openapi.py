@@ -249,7 +249,8 @@ def test_the_headers_are_there():
     answered = {
         header for *_, item in operations() for each in item["responses"].values() for header in each["headers"]
     }
-    assert answered == {"X-Request-Id", "Cache-Control", "Retry-After", "X-Test-Login", "Idempotency-Replayed"}
+    limits = {"Retry-After", "RateLimit", "RateLimit-Policy"}
+    assert answered == {"X-Request-Id", "Cache-Control", "X-Test-Login", "Idempotency-Replayed"} | limits
 
 
 def test_the_callback_is_there_with_its_signature():

@@ -72,6 +72,9 @@ REASONS = {
     503: "Briefly away",
 }
 RETRY_STATUSES = ("429", "503")
+# What counts against a limit of the caller, and the statuses that tell it; the puzzles take no key.
+LIMITED = ("createSession", "sendMessage", "readChallenge")
+LIMITED_STATUSES = ("200", "429")
 RETRY_CODES = ("idempotency_conflict",)  # at another status
 
 # --- keys --------------------------------------------------------------------------------------------------------
@@ -142,7 +145,19 @@ ANSWER_HEADERS: dict[str, dict[str, Any]] = {
         "description": "Whole seconds to wait; present where waiting helps.",
         "schema": {"type": "integer", "minimum": 0},
     },
+    "RateLimit-Policy": {
+        "description": "The limits that this request counted against, by draft-ietf-httpapi-ratelimit-headers-10: the "
+        "limit's name, `q` requests in `w` seconds. Absent where none holds for this caller.",
+        "schema": {"type": "string", "examples": ['"creates_per_address";q=300;w=600']},
+    },
+    "RateLimit": {
+        "description": "What is left of these limits: `r` requests and, where nothing is left, `t` seconds until it is "
+        "whole again.",
+        "schema": {"type": "string", "examples": ['"creates_per_address";r=297']},
+    },
 }
+# The headers that some answers have.
+SOMETIMES = ("Retry-After", "RateLimit-Policy", "RateLimit")
 CALLBACK_HEADERS = {
     "webhook-id": "Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. "
     "Handle each one once.",
@@ -267,7 +282,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             described.setdefault("security", [])  # without it a reader takes the key for forgotten
             for status, response in described["responses"].items():
                 _share_examples(response["content"], components["examples"])
-                _add_headers(status, response)
+                _add_headers(described["operationId"], status, response)
             if links := LINKS.get(described["operationId"]):
                 described["responses"]["200"]["links"] = links
             for callback in described.get("callbacks", {}).values():
@@ -278,10 +293,13 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-def _add_headers(status: str, response: dict[str, Any]) -> None:
+def _add_headers(operation_id: str, status: str, response: dict[str, Any]) -> None:
     codes = {code for media in response["content"].values() for code in media.get("examples", {})}
-    may_wait = status in RETRY_STATUSES or not codes.isdisjoint(RETRY_CODES)
-    names = [name for name in ANSWER_HEADERS if name != "Retry-After" or may_wait]
+    names = [name for name in ANSWER_HEADERS if name not in SOMETIMES]
+    if status in RETRY_STATUSES or not codes.isdisjoint(RETRY_CODES):
+        names.append("Retry-After")
+    if operation_id in LIMITED and status in LIMITED_STATUSES:
+        names += ["RateLimit-Policy", "RateLimit"]
     references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     response["headers"] = {**references, **response.get("headers", {})}
 

@@ -85,11 +85,11 @@ class LimitField(StrictField, serializers.IntegerField):
 
 @extend_schema_field({"type": "string"})
 class EventTypesField(StrictCharField):
-    """Types of events with commas between. ``reference/event_operations.py`` describes them as the list that they are."""
+    """Types of events with commas between. ``reference/event_operations.py`` describes them as a list."""
 
     default_error_messages = {"invalid_choice": f"Give one or more of: {', '.join(EventType.values)}."}
 
-    def to_internal_value(self, data: object) -> list[str]:
+    def to_internal_value(self, data: object) -> Any:
         types = str(super().to_internal_value(data)).split(",")
         if not set(types) <= set(EventType.values):
             self.fail("invalid_choice")
@@ -117,5 +117,5 @@ class EventList(serializers.Serializer[Any]):
     events = Event(many=True, help_text="The events in the order in which they happened, at most `limit`.")
     after = serializers.CharField(help_text="What to send as `after` next.")
     has_more = serializers.BooleanField(
-        help_text="Whether to ask on at once: there is more after this place. An answer of some types may be empty then."
+        help_text="Whether to ask on at once, as there is more after this place; also where `events` is empty."
     )

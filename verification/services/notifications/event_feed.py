@@ -39,9 +39,9 @@ def newest_place() -> str:
 
 
 def page_after(project_id: int, after: str, *, limit: int = PAGE, types: Sequence[str] | None = None) -> Page:
-    """Return the project's next events after a place that an earlier page told, at most ``limit``; all without ``types``.
+    """Return at most ``limit`` of the project's next events after a place that an earlier page told.
 
-    Raises :class:`UserError` for a text that is no place.
+    Those of ``types`` are listed, and all where it is None. Raises :class:`UserError` for a text that is no place.
 
     An event is listed once no transaction can still write an earlier one. So a reader who goes from page to page misses
     none.
