@@ -13,6 +13,7 @@ ENDPOINTS = (  # method, path, kind of key
     ("GET", "/manual/message/1", "secret"),
     ("GET", "/manual/channels", "secret"),
     ("GET", "/events", "secret"),
+    ("GET", "/events/evt_1", "secret"),
 )
 POSTS = tuple(endpoint for endpoint in ENDPOINTS if endpoint[0] == "POST")
 
@@ -80,6 +81,9 @@ class Api:
         given = query if after is None else {"after": after, **query}
         asked = "&".join(f"{name}={value}" for name, value in given.items())
         return self.call("GET", f"/events?{asked}", key=self.secret_key)
+
+    def event(self, event_id):
+        return self.call("GET", f"/events/{event_id}", key=self.secret_key)
 
     def manual_message(self, message_id):
         return self.call("GET", f"/manual/message/{message_id}", key=self.secret_key)

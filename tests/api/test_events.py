@@ -121,5 +121,32 @@ def test_a_type_that_there_is_not_is_a_wrong_field(api, wanted):
     assert wrong_fields(api.events("0", type=wanted)) == ["type"]
 
 
+def test_each_event_is_read_by_its_id(api, told):
+    for event in api.events("0").data["events"]:
+        answer = api.event(event["id"])
+        assert (answer.status_code, answer.data) == (200, event)
+
+
+def test_an_event_of_another_project_is_unknown(api, told):
+    from tests import factories
+    from tests.api.calls import Api
+
+    other = factories.project()
+    stranger = Api(api.client, other.api_key, other.secret_key)
+    for event in api.events("0").data["events"]:
+        assert problem(stranger.event(event["id"])) == (404, "not_found")
+
+
+@pytest.mark.parametrize("event_id", ["evt_0", "evt_", "msg_x", "evt_1_1", "ses_1", "1", "%00", "evt_" + "9" * 5_000])
+def test_an_id_of_no_event_is_unknown(api, told, event_id):
+    assert problem(api.event(event_id)) == (404, "not_found")
+
+
+def test_neither_kind_of_event_is_found_by_the_number_of_the_other(api, told):
+    opened, _, finished = api.events("0").data["events"]
+    for event_id in (opened["id"].replace("evt", "msg"), finished["id"].replace("msg", "evt")):
+        assert problem(api.event(event_id)) == (404, "not_found")
+
+
 def test_an_api_key_reads_no_events(api):
     assert problem(api.call("GET", "/events", key=api.api_key)) == (403, "wrong_key_kind")

@@ -1,4 +1,4 @@
-"""The endpoint by which a customer's own programs read what happened in the project."""
+"""The endpoints by which a customer's own programs read what happened in the project."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from verification.api.base import SecretKeyView
 from verification.api.reference import event_operations
-from verification.api.serializers.events import EventList, EventsQuery
+from verification.api.serializers.events import Event, EventList, EventsQuery
 from verification.core.errors import FieldError, FieldsInvalid, UserError
 from verification.services.notifications import event_feed
 from verification.services.notifications.payloads import body_of, webhook_id
@@ -28,6 +28,12 @@ class EventsView(SecretKeyView):
             raise FieldsInvalid(FieldError("after", "invalid", str(error))) from None
         rows = [_event_data(row) for row in page.events]
         return self.answer(EventList, {"events": rows, "after": page.after, "has_more": page.has_more})
+
+
+class EventView(SecretKeyView):
+    @event_operations.read_event
+    def get(self, request: Request, id: str) -> Response:
+        return self.answer(Event, _event_data(event_feed.read_event(self.project.id, id)))
 
 
 def _event_data(row: DescribedEvent) -> dict[str, Any]:

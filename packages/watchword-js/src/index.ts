@@ -1,5 +1,11 @@
 export { verifyCallback, verifyEvent, type CallbackOptions } from "./callbacks.js";
-export { Watchword, type CreateOptions, type SendMessageOptions, type WatchwordOptions } from "./client.js";
+export {
+  Watchword,
+  type CreateOptions,
+  type ListEventsOptions,
+  type SendMessageOptions,
+  type WatchwordOptions,
+} from "./client.js";
 export { openEnvelope } from "./envelopes.js";
 export {
   CallbackRefused,

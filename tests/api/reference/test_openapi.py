@@ -34,6 +34,7 @@ OPERATIONS = {
     ("get", "/manual/message/{id}", "SecretKey"),
     ("get", "/manual/channels", "SecretKey"),
     ("get", "/events", "SecretKey"),
+    ("get", "/events/{id}", "SecretKey"),
 }
 OUTSIDE = {"method_not_allowed"}  # answered where no operation is
 
@@ -339,7 +340,8 @@ def test_every_answer_has_the_members_that_are_described(api, outbox, project):
     told["/manual/send"] = sent = api.manual_send()
     told["/manual/message/{id}"] = api.manual_message(sent.data["message_id"])
     told["/manual/channels"] = api.manual_channels()
-    told["/events"] = api.events("0")
+    told["/events"] = listed = api.events("0")
+    told["/events/{id}"] = api.event(listed.data["events"][0]["id"])
     for _, path, item in operations():
         assert told[path].status_code == 200
         schema = item["responses"]["200"]["content"]["application/json"]["schema"]

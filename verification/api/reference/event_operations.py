@@ -27,6 +27,7 @@ _BODY = {
     },
 }
 
+_EVENT = {"id": "evt_481516", "type": "session.verified", "timestamp": _HAPPENED_AT, "body": _BODY}
 _TYPES = OpenApiParameter(
     "type",
     {"type": "array", "items": {"type": "string", "enum": EventType.values}, "minItems": 1},
@@ -53,11 +54,32 @@ its session or message.""",
     answer=events.EventList,
     answer_description="The next events.",
     answer_example={
-        "events": [{"id": "evt_481516", "type": "session.verified", "timestamp": _HAPPENED_AT, "body": _BODY}],
+        "events": [_EVENT],
         "after": "1777887072418000-481516",
         "has_more": False,
     },
     errors=("validation_error",),
+)
+
+read_event = operation(
+    "readEvent",
+    tag=EVENTS,
+    key=SECRET_KEY,
+    summary="Read one event",
+    description="Returns one event of the project, for instance to look at it again or to replay it while you develop.",
+    parameters=[
+        OpenApiParameter(
+            "id",
+            {"type": "string", "pattern": "^(evt|msg)_[0-9]{1,19}$"},
+            OpenApiParameter.PATH,
+            description="The event's `webhook-id`.",
+            examples=[OpenApiExample("An event of a session", value=_EVENT["id"])],
+        )
+    ],
+    answer=events.Event,
+    answer_description="The event.",
+    answer_example=_EVENT,
+    errors=("not_found",),
 )
 
 _RULES = """Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from verification import sql
-from verification.core.errors import UserError
+from verification.core import ids
+from verification.core.errors import ApiError, UserError
+from verification.models import WebhookEvent
 from verification.sql.rows import DescribedEvent
 
 PAGE = 100  # events of one answer at most: few enough to be read while somebody waits
@@ -17,6 +19,7 @@ LOOK = 10_000
 OLDEST = "0"  # the place before all events
 # Microseconds up to the year 2286, a time that PostgreSQL and Python both have, and the id. The description has it too.
 _PLACE = re.compile(r"([0-9]{1,16})-([0-9]{1,18})")
+_NAMED_BY = {"evt": "id", "msg": "message"}  # the first part of an event's id, and whose number follows
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -58,6 +61,18 @@ def page_after(project_id: int, after: str, *, limit: int = PAGE, types: Sequenc
     )
     rows = sql.call_many(DescribedEvent, "described_events", ids=found.ids) if found.ids else []
     return Page(rows, _place(found.last_at, found.last_id) if found.last_at else after, found.has_more)
+
+
+def read_event(project_id: int, event_id: str) -> DescribedEvent:
+    """Return the project's event of this id, as ``payloads.webhook_id`` writes it. Raises ``not_found``."""
+    kind, _, number = event_id.partition("_")
+    row_id = ids.whole_number(number)
+    if row_id is not None and kind in _NAMED_BY:
+        events = WebhookEvent.objects.filter(project=project_id, message__isnull=kind == "evt")
+        named = events.filter(**{_NAMED_BY[kind]: row_id}).values_list("id", flat=True)
+        if rows := sql.call_many(DescribedEvent, "described_events", ids=list(named)):
+            return rows[0]
+    raise ApiError("not_found", "There is no such event, or it is kept no longer.")
 
 
 def _place(moment: datetime, event_id: int) -> str:
