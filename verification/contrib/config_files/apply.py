@@ -26,6 +26,7 @@ from verification.core.errors import UserError
 from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
 from verification.models.audit import change_row, save_changes, set_value
 from verification.models.fields import clean_language
+from verification.services.projects import hosted_page
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.lists import add_new_entries, clean_value
 from verification.services.projects.settings import (
@@ -203,6 +204,15 @@ def bring_texts(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -
             if faults:
                 raise bringing.document.refusal(*(Fault((*at, "text"), sentence) for sentence in faults))
         save_changes(row, changed)
+
+
+def bring_hosted_page(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    """Bring the page's settings. One that is switched on gets a key of its own."""
+    page = hosted_page.page_of(bringing.project)
+    changed = {name: value for name, value in wanted.items() if getattr(page, name) != value}
+    if changed:
+        with bringing.judging(path):
+            hosted_page.save(bringing.project, changed)
 
 
 def bring_lists(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:

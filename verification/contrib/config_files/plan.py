@@ -20,6 +20,7 @@ from verification.contrib.config_files.apply import (
     Finder,
     bring_channels,
     bring_fallback,
+    bring_hosted_page,
     bring_lists,
     bring_settings,
     bring_texts,
@@ -41,6 +42,7 @@ _PARTS: dict[str, Callable[[ApplyContext, Any, Path], None]] = {  # in the order
     "texts": bring_texts,
     "lists": bring_lists,
     "alerts": bring_alerts,
+    "hosted_page": bring_hosted_page,
 }
 
 

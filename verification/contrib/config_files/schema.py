@@ -72,6 +72,7 @@ def schema() -> Schema:
                     "providers": _object({value: _rows({"$ref": f"#/$defs/provider_{value}"}) for value in channels}),
                     "texts": _object(dict.fromkeys(sections.WITH_TEXTS, _rows({"$ref": "#/$defs/text"}))),
                     "alerts": _rows({"$ref": "#/$defs/alert_service"}),
+                    **({"hosted_page": _of(sections.HOSTED_PAGE)} if sections.has_hosted_pages() else {}),
                     "lists": _object(
                         {
                             kind.value: _object(dict.fromkeys(subjects, _rows({"$ref": "#/$defs/entry"})))
