@@ -89,9 +89,10 @@ def check(request: HttpRequest) -> HttpResponse:
 def verify(request: HttpRequest) -> HttpResponse:
     token = json.loads(request.body)["verify_token"]
     row = sql.call(
-        "redeem_token",
+        "redeem_verify_token",
         project=PROJECT,
         digest=stored_digest(token, kind="verify token"),
+        key=None,
         request=None,
         caller_request="",
     )

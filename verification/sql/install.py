@@ -17,13 +17,13 @@ FOLDER = Path(__file__).parent
 # ten times as long. So sequential scans and sorts are priced out. Some are made all the same, such as of a table of one
 # row. Before PostgreSQL 18 their price would make the plan look worth compiling, so JIT is off.
 BY_KEY = (
-    "claim_events",
+    "claim_events_to_tell",
     "claim_fallback",
     "claim_messages",
     "claim_updates",
     "close_session",
     "close_unconfirmed",
-    "described_events",
+    "events_to_tell",
     "expire_messages",
     "find_reported",
     "find_session",
@@ -38,7 +38,7 @@ BY_KEY = (
     "open_session",
     "provider_paces",
     "queue_manual_message",
-    "redeem_token",
+    "redeem_verify_token",
     "send_code",
     "spend_attempt",
     "store_updates",

@@ -349,8 +349,6 @@ SCENES = {
         for method in ("GET", "POST")
         for path in (
             "/nowhere",
-            "/session",
-            "/session/",
             "/session/nowhere",
             "/session/nowhere/",
             "/session/create/x",

@@ -76,6 +76,7 @@ def test_a_verification_is_told_signed_from_its_opening_to_its_end(api, project,
     assert set(opened) == {"type", "timestamp", "data"}
     assert verified["data"] == {
         "session_id": session_id,
+        "reference": None,
         "recipient": mask(TO),
         "channel": "sms",
         "reason": None,

@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from verification.api.serializers.fields import ULID, ChannelField, MomentField, StrictCharField
+from verification.api.serializers.manual import ManualMessageFinished
 from verification.models import EventType
 
 PLACE_MAX_CHARACTERS = 40  # characters of a place: two numbers with a hyphen between have fewer
@@ -18,6 +19,7 @@ SESSION_EVENT_TYPES = [
     (EventType.SESSION_LOCKED.value, "wrong codes locked it"),
     (EventType.SESSION_EXPIRED.value, "its time ran out, and it was neither verified nor locked"),
     (EventType.SESSION_REFUSED.value, "a code was asked for and did not go out"),
+    (EventType.SESSION_UNDELIVERED.value, "a code went out over a channel, and did not arrive"),
 ]
 
 
@@ -25,19 +27,35 @@ class SessionEventData(serializers.Serializer[Any]):
     session_id = serializers.RegexField(
         ULID, allow_null=True, help_text="The session; null for a refused create, which opens none."
     )
+    reference = serializers.CharField(allow_null=True, help_text="What create was given as `reference`, if anything.")
     recipient = serializers.CharField(
         help_text="The recipient, most of it masked; the whole address where the project says so."
     )
     channel = ChannelField(
-        help_text="The channel over which its code last went at that moment, if any.", allow_null=True
+        help_text="The channel over which its code last went at that moment, if any; with `session.undelivered` the "
+        "one over which it did not arrive.",
+        allow_null=True,
     )
     reason = serializers.CharField(
-        allow_null=True, help_text="With `session.refused`: the rule of the decision log. Else null."
+        allow_null=True,
+        help_text="With `session.refused`: the rule of the decision log. With `session.undelivered`: `failed` or "
+        "`expired`. Else null.",
     )
     language = serializers.CharField(allow_null=True, help_text="The session's language.")
     is_test = serializers.BooleanField(help_text="Whether a test login opened it.")
     created_at = MomentField(allow_null=True, help_text="When the session was opened.")
     expires_at = MomentField(allow_null=True, help_text="When the session ends.")
+
+
+class MessageFinished(ManualMessageFinished):
+    """A message is final: one of manual/send, or of a session. Further members may be added."""
+
+    session_id = serializers.RegexField(ULID, required=False, help_text="The session, if the message is a session's.")
+    reference = serializers.CharField(
+        required=False,
+        allow_null=True,
+        help_text="With `session_id`: what create was given as `reference`, if anything.",
+    )
 
 
 class SessionEvent(serializers.Serializer[Any]):

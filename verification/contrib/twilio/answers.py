@@ -38,11 +38,11 @@ def verification(project: ProjectConfig, session: SessionRecord, *, status: str,
         "lookup": {},
         "send_code_attempts": [
             {
-                "attempt_sid": sids.of_message(send.message_id),
-                "channel": CHANNEL_NAMES[send.channel],
-                "time": formats.iso_time(send.at, "seconds"),
+                "attempt_sid": sids.of_message(message.id),
+                "channel": CHANNEL_NAMES[message.channel],
+                "time": formats.iso_time(message.created_at, "seconds"),
             }
-            for send in session.sends
+            for message in session.messages
         ],
         "sna": None,
         "url": f"{settings.BASE_URL}/v2/Services/{service}/Verifications/{sid}",
@@ -80,13 +80,13 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
 def _common(project: ProjectConfig, session: SessionRecord, status: str) -> dict[str, Any]:
     """Return the members that a verification and a check share."""
     created = formats.iso_time(session.created_at, "seconds")
-    updated = formats.iso_time(max([session.created_at, *(send.at for send in session.sends)]), "seconds")
+    updated = formats.iso_time(max([session.created_at, *(each.created_at for each in session.messages)]), "seconds")
     return {
-        "sid": sids.of_session(session.id),
+        "sid": sids.of_session(session.session_id),
         "service_sid": sids.of_project(sids.SERVICE, project.public_id),
         "account_sid": sids.of_project(sids.ACCOUNT, project.public_id),
-        "to": session.to,
-        "channel": CHANNEL_NAMES.get(session.channel, "sms"),
+        "to": session.recipient,
+        "channel": CHANNEL_NAMES.get(session.channel or session.awaited_channel, "sms"),
         "status": status,
         "valid": status == "approved",
         "amount": None,

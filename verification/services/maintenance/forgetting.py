@@ -44,7 +44,8 @@ EXPORTED: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "sessions": (
         Session,
         "recipient",
-        ("id", "language", "channel", "is_test", "attempts", "created_at", "expires_at", "verified_at"),
+        ("id", "reference", "language", "channel", "is_test", "attempts")
+        + ("created_at", "expires_at", "verified_at", "cancelled_at"),
     ),
     "messages": (
         Message,

@@ -317,10 +317,10 @@ def strip(messages: list[int], sessions: list[str]) -> None:
     """Take from rows what may name a person in other words.
 
     That is vendors' ids (WhatsApp's hold the number), events, callback URLs, prefixes of numbers, tokens, stored
-    answers, client networks, and the ids of requests, which callers choose freely.
+    answers, client networks, and what callers choose freely: the ids of requests, and references.
     """
     Message.objects.filter(pk__in=messages).update(provider_message_id=None, callback_url="", **NO_REQUEST, subnet="")
-    Session.objects.filter(pk__in=sessions).update(**NO_REQUEST, subnet="")
+    Session.objects.filter(pk__in=sessions).update(**NO_REQUEST, subnet="", reference="")
     WrongCode.objects.filter(session__in=sessions).update(**NO_REQUEST)
     DeliveryAttempt.objects.filter(message__in=messages).update(provider_message_id=None, provider_status="", error="")
     WebhookEvent.objects.filter(Q(message__in=messages) | Q(session__in=sessions)).delete()

@@ -33,9 +33,14 @@ class CheckedCode:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAddress:
+    """What a token proves. ``is_replayed``: an earlier request with this key has used the token up."""
+
     text: str
     kind: AddressKind
     is_test: bool
+    session_id: str
+    channel: str
+    is_replayed: bool
 
 
 def check_code(
@@ -82,15 +87,27 @@ def _terms(project: ProjectConfig, session_id: str) -> Any:
     return project.terms_of_simulated_check if is_simulated else project.terms_of_check
 
 
-def redeem_verify_token(*, project: ProjectConfig, token: str, request_id: str = "") -> VerifiedAddress:
-    """Use up a token. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
+def redeem_verify_token(
+    *, project: ProjectConfig, token: str, key: str | None = None, request_id: str = ""
+) -> VerifiedAddress:
+    """Use up a token. With the ``key`` that used it up, as long as it would be good, the same is returned again.
+
+    Raises ``verify_token_not_found`` and ``verify_token_expired``.
+    """
     request, caller_request = ids.request_id_columns(request_id)
     row = sql.call(
-        "redeem_token", project=project.id, digest=_digest(token), request=request, caller_request=caller_request
+        "redeem_verify_token",
+        project=project.id,
+        digest=_digest(token),
+        key=None if key is None else stored_digest(key, kind="idempotency key"),
+        request=request,
+        caller_request=caller_request,
     )
     if row.outcome != "redeemed":
         raise refusal(row.outcome)
-    return VerifiedAddress(row.address, kind_of(row.address), row.is_test)
+    return VerifiedAddress(
+        row.address, kind_of(row.address), row.is_test, row.session_id, row.channel, is_replayed=row.is_replayed
+    )
 
 
 def _digest(token: str) -> bytes:

@@ -6,10 +6,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
+
 from verification import sql
 from verification.core import crypto, ids
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
+from verification.models import Session
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, limits
@@ -31,7 +34,8 @@ class CreateOptions:
 
     ``challenge_token`` is the caller's answer to a challenge, which works once. Test logins are never asked for one.
     A ``client_address`` of None stands for the customer's own server, which showed a secret key: as in a manual send,
-    it is asked for no challenge and bound by no limit per client address.
+    it is asked for no challenge and bound by no limit per client address. ``reference`` is the caller's own word for
+    the session; without one a live session keeps its own.
     """
 
     client_address: str | None
@@ -39,6 +43,7 @@ class CreateOptions:
     send: bool = True
     accept_language: str = ""
     challenge_token: str | None = None
+    reference: str | None = None
     request_id: str = ""
 
 
@@ -125,6 +130,25 @@ def _admit(recipient: RecipientPolicy, options: CreateOptions) -> tuple[list[Cha
 
 
 def _open_or_find(
+    recipient: RecipientPolicy,
+    options: CreateOptions,
+    channels: list[ChannelConfig],
+    used_answer: bytes | None,
+    origin: Origin,
+) -> Any:
+    if options.reference is None:
+        return _call(recipient, options, channels, used_answer, origin)
+    # In one transaction, so that no event of the session is told without it.
+    with transaction.atomic():
+        row = _call(recipient, options, channels, used_answer, origin)
+        if row.outcome == "opened":
+            Session.objects.filter(pk=row.session_id).exclude(reference=options.reference).update(
+                reference=options.reference
+            )
+    return row
+
+
+def _call(
     recipient: RecipientPolicy,
     options: CreateOptions,
     channels: list[ChannelConfig],
