@@ -128,6 +128,21 @@ def python_types(document: Mapping[str, Any]) -> str:
     return formatted("\n".join(lines))
 
 
+def python_samples(document: Mapping[str, Any]) -> str:
+    """Return ``samples.py``: the example of each event that the description has."""
+    callback = document["paths"]["/manual/send"]["post"]["callbacks"]["finished"]
+    described = {name: webhook["post"] for name, webhook in document["webhooks"].items()}
+    described["message.finished"] = next(iter(callback.values()))["post"]
+    samples = {}
+    for name, call in described.items():
+        (example,) = call["requestBody"]["content"]["application/json"]["examples"].values()
+        samples[name] = example["value"]
+    return formatted(
+        '"""Events as the description shows them, to be made up. Written by packages/generate_clients.py."""\n'
+        f"from typing import Any\nSAMPLES: dict[str, dict[str, Any]] = {samples!r}\n"
+    )
+
+
 def python_class(name: str, schema: Mapping[str, Any]) -> str:
     """Return the dataclass of one answer."""
     required = set(schema["required"])
@@ -238,6 +253,7 @@ def made() -> dict[Path, str]:
     files = {
         PYTHON / "problems.py": python_problems(),
         PYTHON / "types.py": python_types(document),
+        PYTHON / "samples.py": python_samples(document),
         PYTHON / "client.py": sync_client(),
         TYPESCRIPT / "problems.ts": typescript_problems(),
     }

@@ -17,6 +17,7 @@ ENDPOINTS = (  # method, path, kind of key
     ("GET", "/manual/message/1", "secret"),
     ("GET", "/manual/channels", "secret"),
     ("GET", "/events", "secret"),
+    ("GET", "/events/evt_1", "secret"),
 )
 POSTS = tuple(endpoint for endpoint in ENDPOINTS if endpoint[0] == "POST")
 
@@ -92,9 +93,13 @@ class Api:
         body = {"to": to, "channel": channel, **body}
         return self.call("POST", "/manual/send", body, key=self.secret_key, headers=headers)
 
-    def events(self, after=None):
-        query = "" if after is None else f"?after={after}"
-        return self.call("GET", f"/events{query}", key=self.secret_key)
+    def events(self, after=None, **query):
+        given = query if after is None else {"after": after, **query}
+        asked = "&".join(f"{name}={value}" for name, value in given.items())
+        return self.call("GET", f"/events?{asked}", key=self.secret_key)
+
+    def event(self, event_id):
+        return self.call("GET", f"/events/{event_id}", key=self.secret_key)
 
     def manual_message(self, message_id):
         return self.call("GET", f"/manual/message/{message_id}", key=self.secret_key)

@@ -85,7 +85,7 @@ def options_of(name):
 def judge(program, name, *arguments):
     """Raise where a command's parser refuses these words, or a setting has another name."""
     if program == "watchword-client":
-        assert name == "listen"
+        assert name in ("listen", "trigger")
         assert set(filter(lambda word: word.startswith("--"), arguments)) <= client_options()
         return
     parser_of(name).parse_args(arguments)

@@ -19,8 +19,11 @@ from verification.api.parsers import StrictJSONParser
 from verification.api.permissions import HasApiKey, HasSecretKey
 from verification.core.errors import FieldError, FieldsInvalid
 from verification.core.networks import client_address, is_neighbour, read_address
+from verification.models import KeyKind
 from verification.services.projects.keys import Caller
 from verification.services.projects.snapshot import ProjectConfig
+from verification.services.protection import quotas
+from verification.services.protection.quotas import Quota
 
 # Serializers that a process remembers: about 20 that know no project, and those of the busiest projects.
 MAX_SHARED = 128
@@ -37,6 +40,17 @@ class ApiView(APIView):
     http_method_names = ["get", "post", "head"]  # OPTIONS is for preflights alone, and the middleware answers those
     authentication_classes: Sequence[type[BaseAuthentication]] = ()
     permission_classes: Sequence[type[BasePermission]] = ()
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        quotas.begin()
+        super().initial(request, *args, **kwargs)
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        if quotas.noted():  # then the key, if one is asked for, was found good
+            is_server = isinstance(request.auth, Caller) and request.auth.kind == KeyKind.SECRET
+            _tell([quota for quota in quotas.noted() if is_server or quota.name not in quotas.FOR_SERVERS], answer)
+        return answer
 
     def body(
         self, request: Request, serializer: type[Serializer[Any]], project: ProjectConfig | None = None
@@ -67,6 +81,16 @@ class ApiView(APIView):
         """Answer 200 with what the serializer writes: an object, or a list where it is given one."""
         write = shared(serializer).to_representation
         return Response([write(item) for item in answer] if isinstance(answer, list) else write(answer))
+
+
+def _tell(told: list[Quota], answer: Response) -> None:
+    """Write the headers of draft-ietf-httpapi-ratelimit-headers-10, two lists of structured fields (RFC 9651)."""
+    if not told:
+        return
+    answer["RateLimit-Policy"] = ", ".join(f'"{quota.name}";q={quota.amount};w={quota.seconds}' for quota in told)
+    answer["RateLimit"] = ", ".join(
+        f'"{quota.name}";r={quota.left}' + (f";t={quota.opens_in}" if quota.opens_in else "") for quota in told
+    )
 
 
 @lru_cache(maxsize=MAX_SHARED)

@@ -31,5 +31,6 @@ urlpatterns = [
     path("manual/message/<str:id>", manual_views.ManualMessageView.as_view()),
     path("manual/channels", manual_views.ManualChannelsView.as_view()),
     path("events", event_views.EventsView.as_view()),
+    path("events/<str:id>", event_views.EventView.as_view()),
     path("hooks/<str:provider_uuid>/<str:secret>", hook_views.ProviderHookView.as_view()),
 ]

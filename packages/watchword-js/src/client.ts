@@ -6,6 +6,7 @@ import type {
   Channel,
   ChannelDelivery,
   CheckedCode,
+  Event,
   EventList,
   ManualChannel,
   Message,
@@ -75,6 +76,13 @@ export interface SendMessageOptions {
   callbackUrl?: string;
   /** By default one of this call alone. Give one that you store, and repeating after a restart sends nothing twice. */
   idempotencyKey?: string;
+}
+
+export interface ListEventsOptions {
+  /** The types that are wanted, such as `["session.verified"]`; all by default. */
+  types?: readonly string[];
+  /** The most events that one list has, 100 by default. */
+  limit?: number;
 }
 
 /** A service at `baseUrl`, called with one key or both. */
@@ -227,11 +235,32 @@ export class Watchword {
 
   /**
    * List the next events after a place: the `after` of an earlier list, or "0" for the oldest. Without one the list is
-   * empty, and its `after` is where new events follow.
+   * empty, and its `after` is where new events follow. A list of some `types` may be empty though it `has_more`.
    */
-  async listEvents(after?: string): Promise<EventList> {
-    const path = after === undefined ? "/events" : `/events?after=${encodeURIComponent(after)}`;
-    return (await this.#manual({ method: "GET", path, repeat: Repeat.ANY })).json as EventList;
+  async listEvents(after?: string, { types, limit }: ListEventsOptions = {}): Promise<EventList> {
+    const asked = new URLSearchParams();
+    if (after !== undefined) asked.set("after", after);
+    if (types) asked.set("type", types.join(","));
+    if (limit !== undefined) asked.set("limit", String(limit));
+    return (await this.#manual({ method: "GET", path: `/events?${asked}`, repeat: Repeat.ANY })).json as EventList;
+  }
+
+  /**
+   * Go through the events after a place, by default from the oldest, until there is no more. To go on from there at
+   * another time, keep the `after` of `listEvents` instead.
+   */
+  async *iterateEvents(after = "0", options: { types?: readonly string[] } = {}): AsyncGenerator<Event, void> {
+    for (let hasMore = true; hasMore; ) {
+      const page = await this.listEvents(after, options);
+      yield* page.events;
+      ({ after, has_more: hasMore } = page);
+    }
+  }
+
+  /** Return one event by its `webhook-id`. */
+  async readEvent(eventId: string): Promise<Event> {
+    const path = `/events/${encodeURIComponent(eventId)}`;
+    return (await this.#manual({ method: "GET", path, repeat: Repeat.ANY })).json as Event;
   }
 
   /** Return the code in the envelope of a `QueuedMessage` that this client's secret key sent. */

@@ -2,6 +2,7 @@ export { verifyCallback, verifyEvent, type CallbackOptions } from "./callbacks.j
 export {
   Watchword,
   type CreateOptions,
+  type ListEventsOptions,
   type ListSessionsOptions,
   type SendMessageOptions,
   type VerifyOptions,

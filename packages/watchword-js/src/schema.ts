@@ -392,12 +392,33 @@ export interface paths {
          *     what your server missed.
          *
          *     Ask without `after` once: the answer has no events, and the place from which new ones follow. Ask with `after=0` for the
-         *     oldest that are kept. Then ask again with the `after` of the answer. Whoever goes on like this misses none.
+         *     oldest that are kept. Then ask again with the `after` of the answer, at once where it `has_more`. Whoever goes on like
+         *     this misses none.
          *
          *     Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
          *     its session or message.
          */
         get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read one event
+         * @description Returns one event of the project, for instance to look at it again or to replay it while you develop.
+         */
+        get: operations["readEvent"];
         put?: never;
         post?: never;
         delete?: never;
@@ -674,10 +695,12 @@ export interface components {
             };
         };
         EventList: {
-            /** @description The events in the order in which they happened, at most 100. */
+            /** @description The events in the order in which they happened, at most `limit`. */
             events: components["schemas"]["Event"][];
             /** @description What to send as `after` next. */
             after: string;
+            /** @description Whether to ask on at once, as there is more after this place; also where `events` is empty. */
+            has_more: boolean;
         };
         /**
          * @description * `required` - the field is missing
@@ -1394,6 +1417,10 @@ export interface components {
         "Cache-Control": "no-store";
         /** @description Whole seconds to wait; present where waiting helps. */
         "Retry-After": number;
+        /** @description The limits that this request counted against, by draft-ietf-httpapi-ratelimit-headers-10: the limit's name, `q` requests in `w` seconds. Absent where none holds for this caller. */
+        "RateLimit-Policy": string;
+        /** @description What is left of these limits: `r` requests and, where nothing is left, `t` seconds until it is whole again. */
+        RateLimit: string;
     };
     pathItems: never;
 }
@@ -1424,6 +1451,8 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1502,6 +1531,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2123,6 +2154,8 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2157,6 +2190,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2850,6 +2885,8 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     /** @description Present only where this is the answer of an earlier request with the same `Idempotency-Key`. */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
@@ -2931,6 +2968,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3167,6 +3206,10 @@ export interface operations {
             query?: {
                 /** @description The `after` of an earlier answer, or `0`. Give it once at most, and not empty. */
                 after?: string;
+                /** @description How many events are answered at most. */
+                limit?: number;
+                /** @description The types that are wanted, with commas between; all where it is left out. */
+                type?: ("message.finished" | "session.opened" | "session.verified" | "session.locked" | "session.expired" | "session.refused" | "session.undelivered")[];
             };
             header?: {
                 /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
@@ -3212,6 +3255,113 @@ export interface operations {
             };
             /** @description Not allowed: `wrong_key_kind` */
             403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many: `rate_limited` */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Our fault: `internal_error` */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Briefly away: `service_unavailable` */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The event's `webhook-id`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+            /** @description The request is wrong: `host_not_allowed` */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid key: `missing_api_key`, `invalid_api_key` */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed: `wrong_key_kind` */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not there: `not_found` */
+            404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];

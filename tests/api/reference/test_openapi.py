@@ -39,6 +39,7 @@ OPERATIONS = {
     ("get", "/manual/message/{id}", "SecretKey"),
     ("get", "/manual/channels", "SecretKey"),
     ("get", "/events", "SecretKey"),
+    ("get", "/events/{id}", "SecretKey"),
 }
 NO_SESSION = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 OUTSIDE = {"method_not_allowed"}  # answered where no operation is
@@ -195,7 +196,7 @@ def test_every_id_has_64_bits():
                 yield from integers(value)
 
     found = list(integers(description()))
-    assert len(found) == 7
+    assert len(found) == 8
     assert all(schema["format"] == "int64" for schema in found)
 
 
@@ -258,7 +259,8 @@ def test_the_headers_are_there():
         header for *_, item in operations() for each in item["responses"].values() for header in each["headers"]
     }
     of_verify = {"X-Session-Id", "X-Channel", "X-Test-Login", "Idempotency-Replayed"}
-    assert answered == {"X-Request-Id", "Cache-Control", "Retry-After"} | of_verify
+    limits = {"Retry-After", "RateLimit", "RateLimit-Policy"}
+    assert answered == {"X-Request-Id", "Cache-Control"} | of_verify | limits
 
 
 def test_the_callback_is_there_with_its_signature():
@@ -352,7 +354,8 @@ def test_every_answer_has_the_members_that_are_described(api, outbox, project):
     told["/manual/send"] = sent = api.manual_send()
     told["/manual/message/{id}"] = api.manual_message(sent.data["message_id"])
     told["/manual/channels"] = api.manual_channels()
-    told["/events"] = api.events("0")
+    told["/events"] = listed = api.events("0")
+    told["/events/{id}"] = api.event(listed.data["events"][0]["id"])
     for _, path, item in operations():
         assert told[path].status_code == 200
         schema = item["responses"]["200"]["content"]["application/json"]["schema"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, OpenApiWebhook, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, OpenApiWebhook, extend_schema
 
 from verification.api.reference import examples
 from verification.api.reference.schema import EVENTS, SECRET_KEY, operation
@@ -28,6 +28,15 @@ _BODY = {
     },
 }
 
+_EVENT = {"id": "evt_481516", "type": "session.verified", "timestamp": _HAPPENED_AT, "body": _BODY}
+_TYPES = OpenApiParameter(
+    "type",
+    {"type": "array", "items": {"type": "string", "enum": EventType.values}, "minItems": 1},
+    explode=False,
+    description="The types that are wanted, with commas between; all where it is left out.",
+    examples=[OpenApiExample("Two types", value=["session.verified", "session.locked"])],
+)
+
 list_events = operation(
     "listEvents",
     tag=EVENTS,
@@ -37,18 +46,41 @@ list_events = operation(
 what your server missed.
 
 Ask without `after` once: the answer has no events, and the place from which new ones follow. Ask with `after=0` for the
-oldest that are kept. Then ask again with the `after` of the answer. Whoever goes on like this misses none.
+oldest that are kept. Then ask again with the `after` of the answer, at once where it `has_more`. Whoever goes on like
+this misses none.
 
 Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
 its session or message.""",
-    parameters=[events.EventsQuery],
+    parameters=[events.EventsQuery, _TYPES],
     answer=events.EventList,
     answer_description="The next events.",
     answer_example={
-        "events": [{"id": "evt_481516", "type": "session.verified", "timestamp": _HAPPENED_AT, "body": _BODY}],
+        "events": [_EVENT],
         "after": "1777887072418000-481516",
+        "has_more": False,
     },
     errors=("validation_error",),
+)
+
+read_event = operation(
+    "readEvent",
+    tag=EVENTS,
+    key=SECRET_KEY,
+    summary="Read one event",
+    description="Returns one event of the project, for instance to look at it again or to replay it while you develop.",
+    parameters=[
+        OpenApiParameter(
+            "id",
+            {"type": "string", "pattern": "^(evt|msg)_[0-9]{1,19}$"},
+            OpenApiParameter.PATH,
+            description="The event's `webhook-id`.",
+            examples=[OpenApiExample("An event of a session", value=_EVENT["id"])],
+        )
+    ],
+    answer=events.Event,
+    answer_description="The event.",
+    answer_example=_EVENT,
+    errors=("not_found",),
 )
 
 _RULES = """Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least

@@ -76,7 +76,19 @@ ANSWER_HEADERS: dict[str, dict[str, Any]] = {
         "description": "Whole seconds to wait; present where waiting helps.",
         "schema": {"type": "integer", "minimum": 0},
     },
+    "RateLimit-Policy": {
+        "description": "The limits that this request counted against, by draft-ietf-httpapi-ratelimit-headers-10: the "
+        "limit's name, `q` requests in `w` seconds. Absent where none holds for this caller.",
+        "schema": {"type": "string", "examples": ['"creates_per_address";q=300;w=600']},
+    },
+    "RateLimit": {
+        "description": "What is left of these limits: `r` requests and, where nothing is left, `t` seconds until it is "
+        "whole again.",
+        "schema": {"type": "string", "examples": ['"creates_per_address";r=297']},
+    },
 }
+# The headers that some answers have.
+SOMETIMES = ("Retry-After", "RateLimit-Policy", "RateLimit")
 CALLBACK_HEADERS = {
     "webhook-id": "Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. "
     "Handle each one once.",

@@ -17,7 +17,7 @@ from drf_spectacular.utils import (
 from rest_framework.serializers import Serializer
 
 from verification.api.reference import error_guide
-from verification.api.reference.headers import ANSWER_HEADERS, CALLBACK_HEADERS, REQUEST_ID
+from verification.api.reference.headers import ANSWER_HEADERS, CALLBACK_HEADERS, REQUEST_ID, SOMETIMES
 from verification.api.serializers.errors import Problem
 from verification.core.error_codes import CATALOGUE
 
@@ -77,6 +77,9 @@ REASONS = {
     503: "Briefly away",
 }
 RETRY_STATUSES = ("429", "503")
+# What counts against a limit of the caller, and the statuses that tell it; the puzzles take no key.
+LIMITED = ("createSession", "sendMessage", "readChallenge")
+LIMITED_STATUSES = ("200", "429")
 RETRY_CODES = ("idempotency_conflict",)  # at another status
 
 # --- keys --------------------------------------------------------------------------------------------------------
@@ -222,7 +225,7 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             described.setdefault("security", [])  # without it a reader takes the key for forgotten
             for status, response in described["responses"].items():
                 _share_examples(response["content"], components["examples"])
-                _add_headers(status, response)
+                _add_headers(described["operationId"], status, response)
             if links := LINKS.get(described["operationId"]):
                 described["responses"]["200"]["links"] = links
             for callback in described.get("callbacks", {}).values():
@@ -233,10 +236,13 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-def _add_headers(status: str, response: dict[str, Any]) -> None:
+def _add_headers(operation_id: str, status: str, response: dict[str, Any]) -> None:
     codes = {code for media in response["content"].values() for code in media.get("examples", {})}
-    may_wait = status in RETRY_STATUSES or not codes.isdisjoint(RETRY_CODES)
-    names = [name for name in ANSWER_HEADERS if name != "Retry-After" or may_wait]
+    names = [name for name in ANSWER_HEADERS if name not in SOMETIMES]
+    if status in RETRY_STATUSES or not codes.isdisjoint(RETRY_CODES):
+        names.append("Retry-After")
+    if operation_id in LIMITED and status in LIMITED_STATUSES:
+        names += ["RateLimit-Policy", "RateLimit"]
     references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     response["headers"] = {**references, **response.get("headers", {})}
 

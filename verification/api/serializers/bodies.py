@@ -40,10 +40,10 @@ class ChannelRequestSerializer(RequestSerializer):
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         channel = data.get("channel")
         is_copied = channel is not None and data.get("type") is None
-        if channel is None:
-            data = {name: value for name, value in data.items() if name != "channel"}
-        elif is_copied:
+        if is_copied:
             data = {**data, "type": channel}
+        elif "channel" in data and channel is None:
+            data = {name: value for name, value in data.items() if name != "channel"}
         try:
             fields = super().to_internal_value(data)
         except ValidationError as error:

@@ -7,7 +7,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from verification.api.serializers.fields import ULID, ChannelField, MomentField, StrictCharField
+from verification.api.serializers.fields import MAX_PAGE, ULID, ChannelField, LimitField, MomentField, StrictCharField
 from verification.api.serializers.manual import ManualMessageFinished
 from verification.models import EventType
 
@@ -83,12 +83,27 @@ class PlaceField(StrictCharField):
     """A place in the list, which ``services/notifications/event_feed.py`` reads."""
 
 
+@extend_schema_field({"type": "string"})
+class EventTypesField(StrictCharField):
+    """Types of events with commas between. ``reference/event_operations.py`` describes them as a list."""
+
+    default_error_messages = {"invalid_choice": f"Give one or more of: {', '.join(EventType.values)}."}
+
+    def to_internal_value(self, data: object) -> Any:
+        types = str(super().to_internal_value(data)).split(",")
+        if not set(types) <= set(EventType.values):
+            self.fail("invalid_choice")
+        return types
+
+
 class EventsQuery(serializers.Serializer[Any]):
     after = PlaceField(
         required=False,
         max_length=PLACE_MAX_CHARACTERS,
         help_text="The `after` of an earlier answer, or `0`. Give it once at most, and not empty.",
     )
+    limit = LimitField(required=False, default=MAX_PAGE, help_text="How many events are answered at most.")
+    type = EventTypesField(required=False)
 
 
 class Event(serializers.Serializer[Any]):
@@ -99,5 +114,8 @@ class Event(serializers.Serializer[Any]):
 
 
 class EventList(serializers.Serializer[Any]):
-    events = Event(many=True, help_text="The events in the order in which they happened, at most 100.")
+    events = Event(many=True, help_text="The events in the order in which they happened, at most `limit`.")
     after = serializers.CharField(help_text="What to send as `after` next.")
+    has_more = serializers.BooleanField(
+        help_text="Whether to ask on at once, as there is more after this place; also where `events` is empty."
+    )

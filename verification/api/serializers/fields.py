@@ -20,10 +20,11 @@ from verification.core.errors import UserError
 from verification.core.ids import MAX_ID
 from verification.core.session_rules import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, code_pattern
 from verification.models import REFERENCE_MAX_LENGTH, ChannelType
+from verification.services.notifications import event_feed
 from verification.services.projects.settings import check_called_url
 
 TEXT_MAX_CHARACTERS = 1_000  # characters of a text whose form is judged only below this
-MAX_PAGE = 100  # items of one answer: few enough to be read while somebody waits
+MAX_PAGE = event_feed.PAGE  # items of one answer of any list
 URL_MAX_CHARACTERS = 2_048  # characters of a callback URL, more than a sensible one has
 CHALLENGE_TOKEN_MAX_CHARACTERS = 8_192  # characters of a challenge's answer; the longest of a vendor has a few thousand
 

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION note_session_event(
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF p_events -> 'types' ? p_type THEN
-        PERFORM pg_current_xact_id();  -- from here on list_events knows of this transaction
+        PERFORM pg_current_xact_id();  -- from here on find_events knows of this transaction
         INSERT INTO verification_webhookevent (
             project_id, type, session_id, channel, reason, subject, tells_recipient, due_at
         )
@@ -100,7 +100,7 @@ BEGIN
         SELECT event.id, event.project_id, event.type::text, event.created_at,
                CASE WHEN event.url <> '' THEN event.url ELSE project.event_url END::text, event.tries::integer,
                event.message_id, message.status::text, message.error::text, message.finished_at,
-               session.id::text, coalesce(message.channel, event.channel)::text, event.reason::text,
+               session.id::text AS session_id, coalesce(message.channel, event.channel)::text, event.reason::text,
                event.subject::text, recipient.address::text, session.language::text, session.is_test,
                session.created_at AS opened_at, session.expires_at, event.tells_recipient, session.reference::text
         FROM verification_webhookevent AS event
@@ -162,27 +162,38 @@ BEGIN
 END
 $$;
 
--- Return the project's next events after a place in their order. None is passed over that is committed later.
-CREATE OR REPLACE FUNCTION list_events(p_project bigint, p_after timestamptz, p_after_id bigint, p_limit integer)
-RETURNS TABLE (
-    id bigint, project_id bigint, type text, created_at timestamptz, url text, tries integer,
-    message_id bigint, status text, error text, finished_at timestamptz,
-    session_id text, channel text, reason text, subject text, address text, language text, is_test boolean,
-    opened_at timestamptz, expires_at timestamptz, shows_recipient boolean
+-- Find the project's next events after a place in their order: those of p_types, or all where that is null. None is
+-- passed over that is committed later. Those of other types may be many, so no more than p_look are looked at.
+-- has_more: go on from last_at and last_id, as there is something behind them that was not looked at.
+CREATE OR REPLACE FUNCTION find_events(
+    p_project bigint, p_after timestamptz, p_after_id bigint, p_types text[], p_limit integer, p_look integer,
+    OUT ids bigint[], OUT last_at timestamptz, OUT last_id bigint, OUT has_more boolean
 ) LANGUAGE plpgsql AS $$
-#variable_conflict use_column
 DECLARE
-    v_until timestamptz;
-    v_ids bigint[];
+    v_complete_until timestamptz := events_complete_until();
+    v_times timestamptz[];
+    v_looked integer;
 BEGIN
-    v_until := events_complete_until();
-    v_ids := ARRAY(
-        SELECT event.id FROM verification_webhookevent AS event
-        WHERE event.project_id = p_project AND event.created_at < v_until
+    WITH looked AS MATERIALIZED (
+        SELECT event.id, event.created_at, p_types IS NULL OR event.type = ANY (p_types) AS is_wanted
+        FROM verification_webhookevent AS event
+        WHERE event.project_id = p_project AND event.created_at < v_complete_until
           AND (event.created_at, event.id) > (p_after, p_after_id)
         ORDER BY event.created_at, event.id
-        LIMIT p_limit
-    );
-    RETURN QUERY SELECT * FROM described_events(v_ids);
+        LIMIT p_look
+    )
+    SELECT coalesce(array_agg(looked.id ORDER BY looked.created_at, looked.id) FILTER (WHERE is_wanted), '{}'),
+           array_agg(looked.created_at ORDER BY looked.created_at, looked.id) FILTER (WHERE is_wanted),
+           (array_agg(looked.id ORDER BY looked.created_at DESC, looked.id DESC))[1],
+           max(looked.created_at), count(*)
+    INTO ids, v_times, last_id, last_at, v_looked
+    FROM looked;
+    has_more := v_looked = p_look;
+    IF cardinality(ids) > p_limit THEN
+        ids := ids[:p_limit];
+        last_at := v_times[p_limit];
+        last_id := ids[p_limit];
+        has_more := true;
+    END IF;
 END
 $$;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections.abc import AsyncIterator, Iterable
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
@@ -16,6 +17,7 @@ from watchword.types import (
     Channel,
     ChannelDelivery,
     CheckedCode,
+    Event,
     EventList,
     ManualChannel,
     Message,
@@ -215,13 +217,35 @@ class AsyncWatchword:
         call = Call("GET", "/manual/channels", Repeat.ANY)
         return [ManualChannel.from_json(each) for each in read(await self._call(call, self._secret_key))]
 
-    async def list_events(self, after: str | None = None) -> EventList:
+    async def list_events(
+        self, after: str | None = None, *, types: Iterable[str] | None = None, limit: int | None = None
+    ) -> EventList:
         """List the next events after a place: the ``after`` of an earlier list, or ``"0"`` for the oldest.
 
-        Without one the list is empty, and its ``after`` is where new events follow.
+        Without one the list is empty, and its ``after`` is where new events follow. ``types`` are those that are
+        wanted, such as ``["session.verified"]``; a list of them may be empty though it ``has_more``.
         """
-        call = Call("GET", "/events", Repeat.ANY, query=given(after=after))
+        query = given(after=after, type=None if types is None else ",".join(types), limit=limit)
+        call = Call("GET", "/events", Repeat.ANY, query=query)
         return EventList.from_json(read(await self._call(call, self._secret_key)))
+
+    async def iterate_events(self, after: str = "0", *, types: Iterable[str] | None = None) -> AsyncIterator[Event]:
+        """Go through the events after a place, by default from the oldest, until there is no more.
+
+        To go on from there at another time, keep the ``after`` of ``list_events`` instead.
+        """
+        wanted = None if types is None else tuple(types)
+        has_more = True
+        while has_more:
+            page = await self.list_events(after, types=wanted)
+            for event in page.events:
+                yield event
+            after, has_more = page.after, page.has_more
+
+    async def read_event(self, event_id: str) -> Event:
+        """Return one event by its ``webhook-id``."""
+        call = Call("GET", f"/events/{quote(event_id, safe='')}", Repeat.ANY)
+        return Event.from_json(read(await self._call(call, self._secret_key)))
 
     def open_envelope(self, envelope: str) -> str:
         """Return the code in the envelope of a ``QueuedMessage`` that this client's secret key sent."""

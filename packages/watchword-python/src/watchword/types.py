@@ -582,13 +582,16 @@ class EventList:
     """``EventList`` of the API."""
 
     events: list[Event]
-    """The events in the order in which they happened, at most 100."""
+    """The events in the order in which they happened, at most ``limit``."""
     after: str
     """What to send as ``after`` next."""
+    has_more: bool
+    """Whether to ask on at once, as there is more after this place; also where ``events`` is empty."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EventList:
         return cls(
             events=[Event.from_json(each) for each in data["events"]],
             after=data["after"],
+            has_more=data["has_more"],
         )
