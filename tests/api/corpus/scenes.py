@@ -357,7 +357,6 @@ SCENES = {
             "/manual/message",
             "/manual/message/",
             "/manual/message/1/2",
-            "/events/1",
             "/eventsx",
             "/session/create.json",
             "/hooks/x",

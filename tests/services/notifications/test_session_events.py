@@ -185,6 +185,7 @@ def test_a_refused_create_is_told_with_its_rule_and_the_masked_recipient(api, pr
     assert body["type"] == "session.refused"
     assert body["data"] == {
         "session_id": None,
+        "reference": None,
         "recipient": mask(TO),
         "channel": None,
         "reason": "country",

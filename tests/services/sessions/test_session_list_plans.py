@@ -5,24 +5,24 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests import factories
-from verification.core.addresses import parse_address
+from verification.core import addresses
 from verification.services.projects.snapshot import load_project
 from verification.services.sessions import server_side
 from verification.services.sessions.server_side import SessionState, Wanted
 
 ROWS = 30_000  # half of them the project's
-LIMIT = 20
+LIMIT, LOOK = 20, 100
 FILL = """
 INSERT INTO verification_recipient (project_id, address, language, verified_channel, reached_channel, created_at)
 SELECT CASE WHEN mod(n, 2) = 0 THEN %(mine)s ELSE %(other)s END, '+49151123' || lpad(n::text, 6, '0'), 'en', '', '',
-  now() - n * interval '1 second'
+  now() - interval '1 hour' - n * interval '1 second'
 FROM generate_series(1, %(rows)s) AS n;
 
 INSERT INTO verification_session (id, project_id, recipient_id, language, code_length, code_digits, code_letters,
   channel, awaited_channel, link_payload, is_open, is_test, is_challenged, attempts, attempts_max, created_at,
   expires_at, reference)
 SELECT '01' || lpad(id::text, 24, '0'), project_id, id, 'en', 6, true, false, 'sms', '', '', false, false, false, 0, 5,
-  created_at, created_at + interval '3 minutes', CASE WHEN mod(id, 10) = 0 THEN 'login-' || id ELSE '' END
+  created_at, created_at + interval '3 minutes', CASE WHEN mod(id, 7) = 0 THEN 'login-' || id ELSE '' END
 FROM verification_recipient;
 
 ANALYZE verification_recipient, verification_session;
@@ -47,12 +47,12 @@ def filled(around_all_tests):
 
 @pytest.mark.parametrize("asked", ["all", "after", "to", "reference", "state", "none of the state"])
 def test_an_index_has_what_is_asked_for(filled, monkeypatch, asked):
-    monkeypatch.setattr(server_side, "LOOK", 100)
+    monkeypatch.setattr(server_side, "LOOK", LOOK)
     project, (session_id, to, reference) = filled
     wanted = {
         "all": {},
         "after": {"after": session_id},
-        "to": {"address": parse_address(to)},
+        "to": {"address": addresses.stored(to)},
         "reference": {"reference": reference},
         "state": {"state": SessionState.EXPIRED},
         "none of the state": {"state": SessionState.CANCELLED},
@@ -64,7 +64,7 @@ def test_an_index_has_what_is_asked_for(filled, monkeypatch, asked):
         with connection.cursor() as cursor:
             cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement['sql']}")
             ((plan,),) = cursor.fetchone()
-        assert most_rows(plan["Plan"]) <= max(LIMIT + 1, 100), statement["sql"]
+        assert most_rows(plan["Plan"]) <= LOOK + LIMIT, statement["sql"]
 
 
 def most_rows(node):

@@ -17,7 +17,7 @@ from verification.core.error_codes import CATALOGUE, TWILIO_INTERNAL_ERROR
 from verification.core.errors import ApiError, FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import record_refusal
-from verification.services.sessions.server_side import SessionRecord
+from verification.services.sessions.server_side import SessionView
 from verification.sql import read_only
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ class UnsupportedParameter(Exception):
     """A parameter that would change what is verified, and that this service does not have."""
 
 
-def verification(project: ProjectConfig, session: SessionRecord, *, status: str, code: int = 200) -> JsonResponse:
+def verification(project: ProjectConfig, session: SessionView, *, status: str, code: int = 200) -> JsonResponse:
     body = _common(project, session, status)
     sid, service = body["sid"], body["service_sid"]
     body |= {
@@ -50,7 +50,7 @@ def verification(project: ProjectConfig, session: SessionRecord, *, status: str,
     return JsonResponse(body, status=code)
 
 
-def check(project: ProjectConfig, session: SessionRecord, *, status: str) -> JsonResponse:
+def check(project: ProjectConfig, session: SessionView, *, status: str) -> JsonResponse:
     return JsonResponse(_common(project, session, status) | {"sna_attempts_error_codes": []}, status=201)
 
 
@@ -77,7 +77,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     return response
 
 
-def _common(project: ProjectConfig, session: SessionRecord, status: str) -> dict[str, Any]:
+def _common(project: ProjectConfig, session: SessionView, status: str) -> dict[str, Any]:
     """Return the members that a verification and a check share."""
     created = formats.iso_time(session.created_at, "seconds")
     updated = formats.iso_time(max([session.created_at, *(each.created_at for each in session.messages)]), "seconds")

@@ -36,7 +36,7 @@ _DELIVERIES = {
 
 
 @dataclass(frozen=True, slots=True)
-class ChannelDelivery:
+class DeliveryAnswer:
     channel: str
     status: Delivery
 
@@ -61,7 +61,7 @@ def describe_channels(*, project: ProjectConfig, session_id: str) -> list[Channe
     return session_channels(channels, blocks=view.blocks, active=view.active, link_payload=session.link_payload)
 
 
-def describe_delivery(*, project: ProjectConfig, session_id: str) -> list[ChannelDelivery]:
+def describe_delivery(*, project: ProjectConfig, session_id: str) -> list[DeliveryAnswer]:
     """Tell what became of the code over each channel that it went over, by the newest message there.
 
     A session locked by wrong codes is described too.
@@ -73,7 +73,7 @@ def describe_delivery(*, project: ProjectConfig, session_id: str) -> list[Channe
         # A receipt that did not come in time tells nothing: the code may have arrived.
         is_unconfirmed = status == MessageStatus.EXPIRED and sent_at is not None
         newest[channel] = Delivery.SENT if is_unconfirmed else _DELIVERIES[MessageStatus(status)]
-    return [ChannelDelivery(*each) for each in newest.items()]
+    return [DeliveryAnswer(*each) for each in newest.items()]
 
 
 def describe_settings(

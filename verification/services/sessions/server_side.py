@@ -42,7 +42,7 @@ _STATES = {
 
 
 @dataclass(frozen=True, slots=True)
-class SessionMessage:
+class SessionMessageView:
     """One message of a session, whether or not it has arrived."""
 
     id: int
@@ -54,7 +54,7 @@ class SessionMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRecord:
+class SessionView:
     """A session with its messages, the earliest first.
 
     ``channel`` is None until its code went out; ``awaited_channel`` is the messenger that it waits for. ``recipient``
@@ -75,7 +75,7 @@ class SessionRecord:
     verified_at: datetime | None
     redeemed_at: datetime | None
     cancelled_at: datetime | None
-    messages: list[SessionMessage]
+    messages: list[SessionMessageView]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Wanted:
 class SessionPage:
     """Sessions, the newest first. ``after`` is the place from which the next page follows, None where there is none."""
 
-    sessions: list[SessionRecord]
+    sessions: list[SessionView]
     after: str | None
 
     @property
@@ -101,7 +101,7 @@ class SessionPage:
         return self.after is not None
 
 
-def read(project: ProjectConfig, session_id: str) -> SessionRecord:
+def read(project: ProjectConfig, session_id: str) -> SessionView:
     """Return a session in whatever state it is. Raises ``session_not_found``."""
     found = _records(Session.objects.filter(pk=session_id, project_id=project.id))
     if not found:
@@ -177,12 +177,12 @@ def _state(state: str, cancelled_at: datetime | None) -> SessionState:
     return _STATES[state] if cancelled_at is None else SessionState.CANCELLED
 
 
-def _records(rows: QuerySet[Session]) -> list[SessionRecord]:
+def _records(rows: QuerySet[Session]) -> list[SessionView]:
     """Return sessions, the newest first, with what belongs to them."""
     sessions = list(_with_state(rows).select_related("recipient", "verify_token").order_by(*_ORDER))
     messages = _messages_of([session.pk for session in sessions])
     return [
-        SessionRecord(
+        SessionView(
             session_id=session.pk,
             state=_state(session.state, session.cancelled_at),
             recipient=_shown(session.recipient.address),
@@ -203,11 +203,11 @@ def _records(rows: QuerySet[Session]) -> list[SessionRecord]:
     ]
 
 
-def _messages_of(session_ids: Collection[str]) -> defaultdict[str, list[SessionMessage]]:
-    found: defaultdict[str, list[SessionMessage]] = defaultdict(list)
+def _messages_of(session_ids: Collection[str]) -> defaultdict[str, list[SessionMessageView]]:
+    found: defaultdict[str, list[SessionMessageView]] = defaultdict(list)
     for row in Message.objects.filter(session_id__in=session_ids).order_by("created_at", "pk"):
         found[str(row.session_id)].append(
-            SessionMessage(row.pk, row.channel, row.status, row.error, row.created_at, row.finished_at)
+            SessionMessageView(row.pk, row.channel, row.status, row.error, row.created_at, row.finished_at)
         )
     return found
 
