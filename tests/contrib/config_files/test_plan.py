@@ -300,7 +300,7 @@ def test_a_challenges_secret_travels_by_name():
         ({"settings": {"code_digits": False}}, "a code has digits, letters or both"),
         ({"settings": {"alert_url": "https://10.0.0.1/x"}}, "settings.alert_url: "),
         ({"settings": {"event_url": "https://10.0.0.1/x"}}, "settings.event_url: "),
-        ({"settings": {"events": ["session.closed"]}}, "settings.events.0: write one of session.opened"),
+        ({"settings": {"events": ["session.closed"]}}, "settings.events.0: write one of message.finished"),
         ({"settings": {"is_enabled": False}}, "settings.is_enabled: this is not set by a file"),
         ({"settings": {"challenge_secret": "0xSECRET"}}, "challenge_secret: a secret is not written into the file"),
         ({"keys": {}}, "keys: there is nothing of this name here, but settings, channels"),
