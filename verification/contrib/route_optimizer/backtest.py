@@ -16,9 +16,8 @@ from datetime import timedelta
 from django.db.models import Q, Sum
 from django.utils import timezone
 
-from verification.contrib.route_optimizer.optimizer import Candidate, Hour, Objective, learn, rank
+from verification.contrib.route_optimizer.optimizer import LOST_USER_SECONDS, Candidate, Hour, Objective, learn, rank
 from verification.contrib.route_optimizer.statistics import price_of
-from verification.core.session_rules import SESSION_SECONDS
 from verification.models import Channel, DailyFigures, Provider
 from verification.services.analytics.report import SumHistograms, seconds_in
 from verification.services.providers.prices import book_of
@@ -44,7 +43,7 @@ class Route:
     @property
     def waited(self) -> float:
         """The seconds that users waited, in vain or not."""
-        return self.seconds + max(self.asked - self.verified, 0) * SESSION_SECONDS
+        return self.seconds + max(self.asked - self.verified, 0) * LOST_USER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,6 +33,8 @@ USUAL_SECONDS = 30.0  # from the creation to the right code, where nothing is kn
 LEAST_RATE, MOST_RATE = 0.01, 0.99  # the bounds of a guessed rate, so that odds are finite.
 SETTLING_SECONDS = 45.0  # the mean time until a user who will enter the code has done so.
 HOUR_SECONDS = 3600.0
+# That a user who is not verified has waited in vain: a usual session, whatever the project has set.
+LOST_USER_SECONDS = float(SESSION_SECONDS)
 _WEIGHTS = [0.5 ** (age / HALF_LIFE_HOURS) for age in range(WINDOW_HOURS)]
 # A cheaper route may verify less than the best one by this part and no more: a lost user costs more than a message.
 ARRIVAL_LOSS = 0.02
@@ -206,7 +208,7 @@ def rank(
 def worth(rate: float, seconds: float, price: float | None, objective: Objective) -> float:
     """Return the verified users for one unit of money, or for one second of waiting. Without a price, 0 for money."""
     if objective is Objective.TIME:
-        return rate / (rate * seconds + (1 - rate) * SESSION_SECONDS)  # an unverified user has lost the session's time
+        return rate / (rate * seconds + (1 - rate) * LOST_USER_SECONDS)
     if price is None:
         return 0.0
     return rate / price if price > 0 else math.inf

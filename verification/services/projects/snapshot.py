@@ -15,6 +15,7 @@ from django.conf import settings
 from verification import sql
 from verification.core.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
+from verification.models.channels import SECONDS_AFTER_FALLBACK
 from verification.services.projects import policy_document
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded
 from verification.services.projects.channel_config import ChannelConfig, channel_of
@@ -85,6 +86,7 @@ class ProjectConfig:
         self.code_digits: bool = row["code_digits"]
         self.code_letters: bool = row["code_letters"]
         self.new_code_on_send: bool = row["new_code_on_send"]
+        self.session_seconds: int = row["session_seconds"]  # at the least; session_seconds_for has what holds
         self.allow_voip: bool = row["allow_voip"]
         self._read_limits(row, platform)
         self._terms: dict[tuple[AddressKind, bool, bool], Any] = {}
@@ -169,13 +171,25 @@ class ProjectConfig:
                     "strangers": self._strangers,
                     # A budget of no message refuses the next one, which is what one in money means once it is spent.
                     "budgets": {**self.budgets, **dict.fromkeys(self.spent_costs, 0)},
-                    "waits": self.fallback,
+                    "waits": self._waits_for(kind),
                     "messengers": self.messengers_for(kind),
                     "platform_sms_a_day": self.platform_sms_a_day,
                     **self._events,
                 }
             )
         return self._terms[key]
+
+    def session_seconds_for(self, kind: AddressKind) -> int:
+        """Return how long a new session of such recipients lives: as its slowest channel asks, whichever it goes over.
+
+        So its end is known from the start. A user who changes the channel neither gains nor loses time.
+        """
+        return max([self.session_seconds, *(channel.session_seconds for channel in self.channels_for(kind))])
+
+    def _waits_for(self, kind: AddressKind) -> dict[str, int]:
+        """Return the waits of the fall-back, none so long that the next channel has no time left."""
+        longest = self.session_seconds_for(kind) - SECONDS_AFTER_FALLBACK
+        return {channel: min(seconds, longest) for channel, seconds in self.fallback.items()}
 
     @cached_property
     def terms_of_check(self) -> Any:

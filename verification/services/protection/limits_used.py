@@ -55,7 +55,7 @@ def limits_used(recipient: Recipient) -> list[LimitUse]:
 
 
 def blocked_channels(recipient: Recipient) -> list[tuple[str, datetime]]:
-    """Return the channels that are blocked for their 60 seconds, each with the end of its block."""
+    """Return the channels that are blocked after a code, each with the end of its block."""
     rows = (
         Message.objects.filter(recipient=recipient, created_at__gt=timezone.now() - BLOCK, session__isnull=False)
         .filter(Q(is_counted=True) | Q(is_test=True))

@@ -144,7 +144,7 @@ def _of_nothing_sent(rows: Rows, now: datetime) -> Diagnosis:
     why = why_not_sent(session)
     if session.channel or not why:
         return Diagnosis(_("Not verified; the messages of this session are no longer kept."), Tone.PLAIN)
-    remedy = remedy_of(session.refusal) or (bot_advice(session) if session.awaited_channel else None)
+    remedy = remedy_of(session) or (bot_advice(session) if session.awaited_channel else None)
     is_waiting = bool(session.awaited_channel) and not session.refusal and session.expires_at > now
     text = _("No code went out yet: {reason}") if is_waiting else _("No code went out: {reason}")
     tone = Tone.PLAIN if is_waiting or not (session.refusal or session.awaited_channel) else Tone.BAD
