@@ -26,7 +26,7 @@ from verification.admin.traffic.search import hits_of
 from verification.core.addresses import mask
 from verification.core.errors import UserError
 from verification.core.formats import CLOCK, DAY_OF_YEAR, EXACT, grouped, written_moment
-from verification.models import AuditEntry, Recipient, Right, Subscription
+from verification.models import AuditEntry, MessageStatus, Recipient, Right, Subscription
 from verification.services.analytics import search
 from verification.services.maintenance import forgetting
 from verification.services.protection import limits_used
@@ -109,7 +109,8 @@ class RecipientAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Last reached over"))
     def reached_over(self, recipient: Recipient) -> str:
-        return display.format_channel(recipient.reached_channel)
+        reached = recipient.messages.filter(sent_at__isnull=False).exclude(status=MessageStatus.FAILED)
+        return display.format_channel(reached.order_by("-created_at").values_list("channel", flat=True).first() or "")
 
     @action(description=gettext_lazy("Export"), icon="download", permissions=["address"])
     def export(self, request: HttpRequest, object_id: str) -> HttpResponse:

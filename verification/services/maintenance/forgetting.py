@@ -65,7 +65,7 @@ EXPORTED: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "bots": (Subscription, "recipient", ("provider__name", "account_id", "is_active", "bound_at")),
     "suppressions": (Suppression, "recipient", ("channel", "reason", "created_at", "lifted_at")),
 }
-ABOUT = ("language", "verified_channel", "verified_at", "reached_channel", "created_at")
+ABOUT = ("language", "verified_channel", "verified_at", "created_at")
 
 
 def export(*, project: Project, to: str) -> dict[str, Any]:

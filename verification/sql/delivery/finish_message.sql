@@ -90,15 +90,7 @@ BEGIN
         INSERT INTO verification_webhookevent (type, message_id, project_id, url)
         VALUES ('message.finished', p_message, v_message.project_id, v_message.callback_url);
     END IF;
-    IF v_is_sent THEN
-        -- A hint only: if another session holds the recipient's lock, the next message records it.
-        UPDATE verification_recipient SET reached_channel = v_message.channel
-        WHERE id = (
-            SELECT id FROM verification_recipient
-            WHERE id = v_message.recipient_id AND reached_channel <> v_message.channel
-            FOR NO KEY UPDATE SKIP LOCKED
-        );
-    ELSIF v_message.is_counted AND NOT v_is_counted THEN
+    IF v_message.is_counted AND NOT v_is_counted THEN
         DELETE FROM verification_guardedsend WHERE message_id = p_message;
         UPDATE verification_dailyspend SET messages = greatest(messages - 1, 0)
         WHERE project_id = v_message.project_id

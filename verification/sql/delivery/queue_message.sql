@@ -142,6 +142,8 @@ $$;
 -- Lock a recipient, and create it if it is new (is_new). No other session counts or writes for it until we commit. A
 -- statement that starts after this call sees what the last holder of the lock committed.
 -- p_forgotten is the recipient's name for a day after an erasure: a recipient who comes back keeps that day's counts.
+-- reached_channel, for whoever never verified: the channel of the last message that reached them. Nobody writes it down
+-- when a message was sent: the user's check, which may come a moment later, would wait for that commit.
 CREATE OR REPLACE FUNCTION lock_recipient(
     p_project bigint, p_address text, p_forgotten text,
     OUT id bigint, OUT mailbox text, OUT language text, OUT verified_channel text, OUT verified_at timestamptz,
@@ -150,8 +152,8 @@ CREATE OR REPLACE FUNCTION lock_recipient(
 #variable_conflict use_column
 BEGIN
     LOOP
-        SELECT r.id, r.mailbox, r.language, r.verified_channel, r.verified_at, r.reached_channel, false
-        INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new
+        SELECT r.id, r.mailbox, r.language, r.verified_channel, r.verified_at, false
+        INTO id, mailbox, language, verified_channel, verified_at, is_new
         FROM verification_recipient AS r
         WHERE r.project_id = p_project AND r.address = p_address
         FOR NO KEY UPDATE;
@@ -165,16 +167,23 @@ BEGIN
             WHERE forgotten.project_id = p_project AND forgotten.address = p_forgotten
         )
         ON CONFLICT (project_id, address) DO NOTHING  -- somebody else was first, whose row is locked in the next round
-        RETURNING r.id, r.mailbox, '', '', NULL, '', true
-        INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new;
+        RETURNING r.id, r.mailbox, '', '', NULL, true
+        INTO id, mailbox, language, verified_channel, verified_at, is_new;
         EXIT WHEN FOUND;
         UPDATE verification_recipient AS r
         SET address = p_address, mailbox = mailbox_of(p_address), forgotten_at = NULL, erased_hash = NULL
         WHERE r.project_id = p_project AND r.address = p_forgotten
-        RETURNING r.id, r.mailbox, r.language, r.verified_channel, r.verified_at, r.reached_channel, false
-        INTO id, mailbox, language, verified_channel, verified_at, reached_channel, is_new;
+        RETURNING r.id, r.mailbox, r.language, r.verified_channel, r.verified_at, false
+        INTO id, mailbox, language, verified_channel, verified_at, is_new;
         EXIT WHEN FOUND;
     END LOOP;
+    IF verified_channel = '' AND NOT is_new THEN
+        SELECT message.channel INTO reached_channel
+        FROM verification_message AS message
+        WHERE message.recipient_id = lock_recipient.id AND message.sent_at IS NOT NULL AND message.status <> 'failed'
+        ORDER BY message.created_at DESC
+        LIMIT 1;
+    END IF;
 END
 $$;
 
