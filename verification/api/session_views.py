@@ -24,7 +24,7 @@ class SessionCreateView(ApiKeyView):
         options = create.CreateOptions(
             channel_type=fields.get("type"),
             send=fields.get("send") is not False,
-            accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+            preferred_languages=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
             challenge_token=fields.get("challenge_token"),
             client_address=client_address(request),
             request_id=ids.request_id_of(request),
@@ -79,7 +79,7 @@ class SessionSettingsView(ApiKeyView):
         found = describe.describe_settings(
             project=self.project,
             session_id=self.query(request, serializers.SessionQuery).get("session_id"),
-            accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+            preferred_languages=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
             client_address=client_address(request),
         )
         return self.answer(serializers.SessionSettings, found)

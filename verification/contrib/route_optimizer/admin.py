@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from verification.admin.base.statistics import seconds
 from verification.admin.channels import ChannelAdmin
-from verification.contrib.route_optimizer.backtest import DAYS, LEAST_ASKED, Hindsight, Line, look_back
+from verification.contrib.route_optimizer.backtest import DAYS, LEAST_ASKED, Backtest, Line, run_backtest
 from verification.contrib.route_optimizer.optimizer import Objective
 from verification.core.formats import grouped
 from verification.models import Channel, RoutingMode
@@ -44,18 +44,18 @@ class Estimate:
 def context_of(channel: Channel) -> dict[str, Any]:
     """Return the template's context for a channel: both ways of choosing, whichever it uses."""
     currency = platform().account_currency
-    results = [look_back(channel, objective) for objective in Objective]
+    results = [run_backtest(channel, objective) for objective in Objective]
     return {
-        "hindsight_days": DAYS,
-        "hindsight_least": LEAST_ASKED,
-        "hindsight_explores": channel.explore_percent,
-        "hindsight_is_on": channel.routing in LEARNS,
+        "backtest_days": DAYS,
+        "backtest_least": LEAST_ASKED,
+        "backtest_explores": channel.explore_percent,
+        "backtest_is_on": channel.routing in LEARNS,
         "estimates": [_estimate(each, currency) for each in results if each.lines],
         "has_no_prices": results[0].left_out > 0 and not results[0].lines and bool(results[1].lines),
     }
 
 
-def _estimate(result: Hindsight, currency: str) -> Estimate:
+def _estimate(result: Backtest, currency: str) -> Estimate:
     is_money = result.objective is Objective.MONEY
     then, with_best = result.then / result.verified, result.with_best / result.verified
     if is_money:

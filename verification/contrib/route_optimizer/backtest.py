@@ -58,7 +58,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Hindsight:
+class Backtest:
     """The estimate over all countries that can be compared, and the messages of the others, which are left out."""
 
     objective: Objective
@@ -79,9 +79,9 @@ class Hindsight:
         return round(100 * self.saved / self.then) if self.then else 0
 
 
-def look_back(channel: Channel, objective: Objective) -> Hindsight:
+def run_backtest(channel: Channel, objective: Objective) -> Backtest:
     """Return what the choice would have saved over this channel of a project within the last :data:`DAYS` days."""
-    found = Hindsight(objective)
+    found = Backtest(objective)
     serving = _candidates(channel)
     for country, routes in _routes(channel).items():
         known = {key: route for key, route in routes.items() if route.asked >= LEAST_ASKED and key in serving}
@@ -98,7 +98,7 @@ def look_back(channel: Channel, objective: Objective) -> Hindsight:
     return found
 
 
-def _add(found: Hindsight, country: str, routes: list[Route], best: Route, name: str, explore: float) -> None:
+def _add(found: Backtest, country: str, routes: list[Route], best: Route, name: str, explore: float) -> None:
     """Add one country. The part that explores costs what all providers cost together."""
     verified, asked = sum(route.verified for route in routes), sum(route.asked for route in routes)
     if not verified:

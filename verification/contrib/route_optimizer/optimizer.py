@@ -74,7 +74,7 @@ class Ranking(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Evidence:
     """The evidence about one provider in one country: of ``known`` messages and a guess, so many were verified."""
 
     good: float
@@ -121,19 +121,19 @@ class State:
     by_country: dict[str, _Sum] = field(default_factory=lambda: defaultdict(_Sum))
     all: _Sum = field(default_factory=_Sum)
     fallen: dict[int, float] = field(default_factory=dict)  # providers that fell in several countries: their rate now
-    _standings: dict[tuple[int, str], Standing] = field(default_factory=dict)
+    _evidence: dict[tuple[int, str], Evidence] = field(default_factory=dict)
 
-    def standing(self, provider: int, country: str) -> Standing:
-        known = self._standings.get((provider, country))
+    def evidence(self, provider: int, country: str) -> Evidence:
+        known = self._evidence.get((provider, country))
         if known is None:
-            known = self._standings[provider, country] = self._judge(provider, country)
+            known = self._evidence[provider, country] = self._judge(provider, country)
         return known
 
-    def _judge(self, provider: int, country: str) -> Standing:
+    def _judge(self, provider: int, country: str) -> Evidence:
         shown = self.by_both.get((provider, country), _Sum())
         guess = self._guess(provider, country)
         seconds = self.by_provider.get(provider, _Sum()).mean_seconds(self.all.mean_seconds(USUAL_SECONDS))
-        return Standing(
+        return Evidence(
             good=shown.verified + PRIOR_ASKED * guess,
             bad=max(shown.asked - shown.verified, 0.0) + PRIOR_ASKED * (1 - guess),
             known=shown.asked,
@@ -190,17 +190,17 @@ def rank(
     Half of that part goes by Thompson sampling, and half to whom least is known about. Without that half a route that
     came back would never be found.
     """
-    standings = {each.provider: state.standing(each.provider, country) for each in candidates}
+    shown = {each.provider: state.evidence(each.provider, country) for each in candidates}
     prices = {each.provider: each.price for each in candidates}
-    rates = {provider: standing.rate for provider, standing in standings.items()}
-    order = _by_worth(rates, standings, prices, objective)
+    rates = {provider: evidence.rate for provider, evidence in shown.items()}
+    order = _by_worth(rates, shown, prices, objective)
     if len(order) < 2 or chance.random() >= explore:
         return Ranking(order, is_explored=False)
     if chance.random() < 0.5:
-        drawn = {key: chance.betavariate(standing.good, standing.bad) for key, standing in standings.items()}
-        first = _by_worth(drawn, standings, prices, objective)[0]
+        drawn = {key: chance.betavariate(evidence.good, evidence.bad) for key, evidence in shown.items()}
+        first = _by_worth(drawn, shown, prices, objective)[0]
     else:
-        weights = [1 / (1 + standings[provider].known) for provider in order[1:]]
+        weights = [1 / (1 + shown[provider].known) for provider in order[1:]]
         [first] = chance.choices(order[1:], weights)
     return Ranking([first, *(provider for provider in order if provider != first)], is_explored=first != order[0])
 
@@ -230,21 +230,21 @@ def settled(age: int, running_seconds: float) -> float:
 
 def _by_worth(
     rates: Mapping[int, float],
-    standings: Mapping[int, Standing],
+    shown: Mapping[int, Evidence],
     prices: Mapping[int, float | None],
     objective: Objective,
 ) -> list[int]:
     """Return the providers by their worth. For money, those that verify clearly less than the best one come after."""
     floor = 0.0
     if objective is Objective.MONEY:
-        sure = (rate - DOUBT_PART * standings[provider].doubt for provider, rate in rates.items())
+        sure = (rate - DOUBT_PART * shown[provider].doubt for provider, rate in rates.items())
         floor = (1 - ARRIVAL_LOSS) * max(sure, default=0.0)
 
     def place(provider: int) -> tuple[bool, float, float]:
         rate = rates[provider]
         if rate < floor:
             return True, -rate, 0.0
-        return False, -worth(rate, standings[provider].seconds, prices[provider], objective), -rate
+        return False, -worth(rate, shown[provider].seconds, prices[provider], objective), -rate
 
     return sorted(rates, key=place)
 

@@ -63,7 +63,7 @@ log = logging.getLogger(__name__)
 MIN_DAYS = LONGEST_DAYS
 # How long audit entries are kept: a year, and time to look back at it. The database refuses to lose the last 90 days.
 AUDIT_KEPT = timedelta(days=400)
-NO_REQUEST: dict[str, Any] = {"request": None, "caller_request": ""}  # the columns of a row that no request made
+REQUEST_REMOVED: dict[str, Any] = {"request": None, "caller_request": ""}  # the ids of a row's request
 FORGOTTEN_FOR = timedelta(days=LONGEST_DAYS)  # how long the limits remember somebody who was erased
 FORMS_SPENT = timedelta(days=1)  # digests of sent forms: longer than a login lasts, and with it any form
 UPDATES_KEPT = timedelta(days=2)  # updates of bots, by which repeated calls are known. Messengers repeat for a day.
@@ -317,9 +317,11 @@ def strip(messages: list[int], sessions: list[str]) -> None:
     That is vendors' ids (WhatsApp's hold the number), events, callback URLs, prefixes of numbers, tokens, stored
     answers, client networks, and the ids of requests, which callers choose freely.
     """
-    Message.objects.filter(pk__in=messages).update(provider_message_id=None, callback_url="", **NO_REQUEST, subnet="")
-    Session.objects.filter(pk__in=sessions).update(**NO_REQUEST, subnet="")
-    WrongCode.objects.filter(session__in=sessions).update(**NO_REQUEST)
+    Message.objects.filter(pk__in=messages).update(
+        provider_message_id=None, callback_url="", **REQUEST_REMOVED, subnet=""
+    )
+    Session.objects.filter(pk__in=sessions).update(**REQUEST_REMOVED, subnet="")
+    WrongCode.objects.filter(session__in=sessions).update(**REQUEST_REMOVED)
     DeliveryAttempt.objects.filter(message__in=messages).update(provider_message_id=None, provider_status="", error="")
     WebhookEvent.objects.filter(Q(message__in=messages) | Q(session__in=sessions)).delete()
     IdempotentRequest.objects.filter(message__in=messages).delete()

@@ -125,7 +125,7 @@ class ProjectConfig:
         }
         # Safe lists are the owner's, the ceiling is not.
         self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in policy_document.SENDS}
-        self._strangers = {term: row[setting] for term, setting in policy_document.STRANGERS.items()}
+        self._guessing = {term: row[setting] for term, setting in policy_document.GUESSING.items()}
         self.platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
         self.creates_per_address = settings_below["creates_per_address"]
         self.requests_per_second = settings_below["requests_per_second"]
@@ -168,7 +168,7 @@ class ProjectConfig:
                         policy_document.SENDS, self.send_limits_for(is_unlimited=is_unlimited)
                     ),
                     "wrong_codes": policy_document.wrong_code_limits(self.wrong_limits_for(is_simulated=is_simulated)),
-                    "strangers": self._strangers,
+                    "strangers": self._guessing,
                     # A budget of no message refuses the next one, which is what one in money means once it is spent.
                     "budgets": {**self.budgets, **dict.fromkeys(self.spent_costs, 0)},
                     "waits": self._waits_for(kind),
@@ -203,7 +203,7 @@ class ProjectConfig:
 
     def _terms_of_check(self, limits: dict[str, int]) -> Any:
         return policy_document.serialised(
-            {"wrong_codes": policy_document.wrong_code_limits(limits), "strangers": self._strangers, **self._events}
+            {"wrong_codes": policy_document.wrong_code_limits(limits), "strangers": self._guessing, **self._events}
         )
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:

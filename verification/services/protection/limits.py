@@ -251,18 +251,21 @@ def _seconds_until(moment: float) -> int:
     return max(1, math.ceil(moment - time.time()))
 
 
-class Origin(NamedTuple):
-    """The columns of an origin, named as the parameters of the SQL functions are."""
+class RequestColumns(NamedTuple):
+    """What a row keeps of its request, by the names of the columns and of the SQL functions' parameters."""
 
     request: str | None
     caller_request: str
     subnet: str
 
 
-NO_REQUEST = Origin(None, "", "")  # a send that no request asked for
+NO_REQUEST = RequestColumns(None, "", "")  # a send that no request asked for
 
 
-def origin_of(project: ProjectConfig, request_id: str, client_address: str | None) -> Origin:
-    """Return the origin. A ``client_address`` of None is the customer's own server, whose network tells nothing."""
+def request_columns(project: ProjectConfig, request_id: str, client_address: str | None) -> RequestColumns:
+    """Return what a row keeps of a request.
+
+    A ``client_address`` of None is the customer's own server, whose network tells nothing.
+    """
     subnet = "" if client_address is None else subnet_of(project, client_address)
-    return Origin(*ids.request_id_columns(request_id), subnet)
+    return RequestColumns(*ids.request_id_columns(request_id), subnet)

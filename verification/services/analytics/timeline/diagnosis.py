@@ -64,7 +64,7 @@ class Diagnosis:
 def diagnose(rows: Rows, now: datetime) -> Diagnosis:
     """Say what happened to the user, and whether the customer's server could be told."""
     diagnosis = _of_user(rows, now)
-    untold = [event for event in rows.told if event.delivered_at is None and event.attempts.all()]
+    untold = [event for event in rows.customer_events if event.delivered_at is None and event.attempts.all()]
     if not untold:
         return diagnosis
     last = untold[-1]
