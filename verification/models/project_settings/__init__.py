@@ -302,6 +302,7 @@ SETTABLE_GROUPS: dict[str, tuple[str, ...]] = {
     )
     for group in _GROUPS
 }
+LIMITS = tuple(field.name for field in Limits._meta.local_fields if isinstance(field, models.PositiveIntegerField))
 SETTABLE = tuple(name for names in SETTABLE_GROUPS.values() for name in names)
 SECRETS = tuple(
     field.name for group in _GROUPS for field in group._meta.local_fields if isinstance(field, models.BinaryField)

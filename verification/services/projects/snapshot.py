@@ -16,6 +16,7 @@ from verification import sql
 from verification.core.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.models.channels import SECONDS_AFTER_FALLBACK
+from verification.models.project_settings import LIMITS
 from verification.services.projects import policy_document
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded
 from verification.services.projects.channel_config import ChannelConfig, channel_of
@@ -116,19 +117,14 @@ class ProjectConfig:
 
     def _read_limits(self, row: dict[str, Any], platform: dict[str, int]) -> None:
         ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
-        settings_below = {setting: bounded(row[setting], ceiling) for setting, ceiling in ceilings.items()}
-        self.wrong_limits: dict[str, int] = {
-            window.setting: row[window.setting] for window in policy_document.WRONG_CODES
-        }
-        self.send_limits: dict[str, int] = {
-            window.setting: settings_below.get(window.setting, row[window.setting]) for window in policy_document.SENDS
-        }
+        # By the names of the settings: each limit as it holds, the owner's or the operator's ceiling. 0 is none.
+        self.limits: dict[str, int] = {name: bounded(row[name], ceilings.get(name, 0)) for name in LIMITS}
+        self.wrong_limits = {window.setting: self.limits[window.setting] for window in policy_document.WRONG_CODES}
+        self.send_limits = {window.setting: self.limits[window.setting] for window in policy_document.SENDS}
         # Safe lists are the owner's, the ceiling is not.
         self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in policy_document.SENDS}
         self._guessing = {term: row[setting] for term, setting in policy_document.GUESSING.items()}
         self.platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
-        self.creates_per_address = settings_below["creates_per_address"]
-        self.requests_per_second = settings_below["requests_per_second"]
 
     def _read_channels(self, row: dict[str, Any], platform: dict[str, int]) -> None:
         self.active_channels = frozenset(item["type"] for item in row["channels"])  # served by a provider or not

@@ -51,8 +51,8 @@ T = TypeVar("T")
 
 def count_request(project: ProjectConfig) -> None:
     """Count one session create or manual send of the project. Raises ``rate_limited``."""
-    if project.requests_per_second:
-        item = RateLimitItemPerSecond(project.requests_per_second)
+    if limit := project.limits["requests_per_second"]:
+        item = RateLimitItemPerSecond(limit)
         decision = DecisionRecord(project.id, "requests_per_second", WHOLE_PROJECT)
         _hit(item, f"project:{project.id}", REQUESTS_USED_UP, decision)
 
@@ -169,9 +169,10 @@ def _unknown_keys(client_address: str) -> tuple[RateLimitItem, str]:
 
 def _creates(project: ProjectConfig, client_address: str) -> RateLimitItem | None:
     """Return the limit of session creates that holds for this address, if any."""
-    if not project.creates_per_address or _is_exempt(project, client_address):
+    limit = project.limits["creates_per_address"]
+    if not limit or _is_exempt(project, client_address):
         return None
-    return RateLimitItemPerMinute(project.creates_per_address, ADDRESS_WINDOW_MINUTES)
+    return RateLimitItemPerMinute(limit, ADDRESS_WINDOW_MINUTES)
 
 
 def _create_key(project: ProjectConfig, client_address: str) -> str:
