@@ -61,7 +61,7 @@ def test_the_cheaper_of_two_that_verify_alike_would_have_had_all_messages(channe
     assert found.with_best == pytest.approx(0.04 / 0.8 * 800)
     assert (found.verified, found.messages, found.left_out) == (800, 1000, 0)
     assert found.verified_with_best == pytest.approx(800)
-    assert [(line.country, line.best, line.verified) for line in found.lines] == [("DE", "shop cheap", 800)]
+    assert [(line.country, line.best, line.verified) for line in found.countries] == [("DE", "shop cheap", 800)]
 
 
 def test_what_explores_costs_what_it_cost(channel, traffic):
@@ -72,7 +72,7 @@ def test_what_explores_costs_what_it_cost(channel, traffic):
 
 def test_for_the_time_the_quicker_would_have_had_them(channel, traffic):
     found = run_backtest(channel, Objective.TIME)
-    assert found.lines[0].best == "shop dear"
+    assert found.countries[0].best == "shop dear"
     assert 0 < found.saved < found.then
 
 
@@ -81,7 +81,7 @@ def test_a_country_with_one_provider_or_few_messages_is_left_out(channel, traffi
     counted(channel, "shop dear", asked=60, verified=40, country="PL")
     counted(channel, "shop cheap", asked=19, verified=19, country="PL")
     found = run_backtest(channel, Objective.MONEY)
-    assert [line.country for line in found.lines] == ["DE"]
+    assert [line.country for line in found.countries] == ["DE"]
     assert found.left_out == 50 + 79
 
 
@@ -91,8 +91,8 @@ def test_without_a_price_of_all_nothing_is_said_of_money(channel, traffic):
     Provider.objects.update(price_list=F("price_list") + 1)
     caching.clear_all()
     found = run_backtest(channel, Objective.MONEY)
-    assert (found.lines, found.saved, found.left_out) == ([], 0, 1000)
-    assert run_backtest(channel, Objective.TIME).lines
+    assert (found.countries, found.saved, found.left_out) == ([], 0, 1000)
+    assert run_backtest(channel, Objective.TIME).countries
 
 
 def test_today_what_is_older_manual_sends_and_other_projects_are_not_in_it(channel, traffic):

@@ -47,7 +47,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CountryResult:
     """One country: the provider that the rule takes for the best, and a verified user's cost or wait with it."""
 
     country: str
@@ -68,7 +68,7 @@ class Backtest:
     with_best: float = 0.0
     verified_with_best: float = 0.0  # of the same number of messages
     left_out: int = 0
-    lines: list[Line] = field(default_factory=list)
+    countries: list[CountryResult] = field(default_factory=list)
 
     @property
     def saved(self) -> float:
@@ -81,7 +81,7 @@ class Backtest:
 
 def run_backtest(channel: Channel, objective: Objective) -> Backtest:
     """Return what the choice would have saved over this channel of a project within the last :data:`DAYS` days."""
-    found = Backtest(objective)
+    result = Backtest(objective)
     serving = _candidates(channel)
     for country, routes in _routes(channel).items():
         known = {key: route for key, route in routes.items() if route.asked >= LEAST_ASKED and key in serving}
@@ -89,32 +89,32 @@ def run_backtest(channel: Channel, objective: Objective) -> Backtest:
             known = {key: route for key, route in known.items() if route.price is not None}
         compared = list(routes.values()) if objective is Objective.TIME else _priced(routes)
         if len(known) < 2 or len(compared) < len(routes) or not any(route.verified for route in known.values()):
-            found.left_out += sum(route.asked for route in routes.values())
+            result.left_out += sum(route.asked for route in routes.values())
             continue
         best = _best(country, known, objective)
         if known[best].verified:
-            _add(found, country, compared, known[best], serving[best], channel.explore_percent / 100)
-    found.lines.sort(key=lambda line: (line.with_best - line.then) * line.verified)
-    return found
+            _add(result, country, compared, known[best], serving[best], channel.explore_percent / 100)
+    result.countries.sort(key=lambda each: (each.with_best - each.then) * each.verified)
+    return result
 
 
-def _add(found: Backtest, country: str, routes: list[Route], best: Route, name: str, explore: float) -> None:
+def _add(result: Backtest, country: str, routes: list[Route], best: Route, name: str, explore: float) -> None:
     """Add one country. The part that explores costs what all providers cost together."""
     verified, asked = sum(route.verified for route in routes), sum(route.asked for route in routes)
     if not verified:
         return
-    if found.objective is Objective.MONEY:
+    if result.objective is Objective.MONEY:
         then, chosen = sum(route.cost for route in routes), best.cost
     else:
         then, chosen = sum(route.waited for route in routes), best.waited
     each_then = then / verified
     each_with = (1 - explore) * chosen / best.verified + explore * each_then
-    found.verified += verified
-    found.messages += asked
-    found.then += then
-    found.with_best += each_with * verified
-    found.verified_with_best += asked * ((1 - explore) * best.verified / best.asked + explore * verified / asked)
-    found.lines.append(Line(country, name, verified, each_then, each_with))
+    result.verified += verified
+    result.messages += asked
+    result.then += then
+    result.with_best += each_with * verified
+    result.verified_with_best += asked * ((1 - explore) * best.verified / best.asked + explore * verified / asked)
+    result.countries.append(CountryResult(country, name, verified, each_then, each_with))
 
 
 def _best(country: str, known: Mapping[int, Route], objective: Objective) -> int:
