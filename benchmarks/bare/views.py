@@ -16,6 +16,7 @@ from django.urls import path
 from verification import sql
 from verification.core import ids
 from verification.core.crypto import code_digest, stored_digest
+from verification.core.session_rules import SESSION_SECONDS
 
 PROJECT = int(os.environ.get("BENCHMARK_PROJECT", "0"))
 CODE = "123456"
@@ -53,7 +54,7 @@ def create(request: HttpRequest) -> HttpResponse:
         code_letters=False,
         attempts_max=5,
         link_payload="",
-        lives_seconds=180,
+        lives_seconds=SESSION_SECONDS,
         language=None,
         test_login=None,
         challenge=None,

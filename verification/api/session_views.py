@@ -28,7 +28,7 @@ class SessionCreateView(ApiKeyView):
             channel_type=fields.get("channel"),
             send=fields.get("send") is not False,
             reference=fields.get("reference"),
-            accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+            preferred_languages=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
             challenge_token=fields.get("challenge_token"),
             client_address=self.client_address,
             request_id=ids.request_id_of(request),
@@ -83,7 +83,7 @@ class SessionSettingsView(ApiKeyView):
         found = describe.describe_settings(
             project=self.project,
             session_id=self.query(request, serializers.SessionQuery).get("session_id"),
-            accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+            preferred_languages=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
             client_address=self.client_address,
         )
         return self.answer(serializers.SessionSettings, found)

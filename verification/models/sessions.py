@@ -15,7 +15,7 @@ REFERENCE_MAX_LENGTH = 255  # characters of a caller's own word for a session
 
 
 class Session(Requested):
-    """Three minutes in which a recipient can prove that they know a code.
+    """The time in which a recipient can prove that they know a code. Its end is set with it, and nothing moves it back.
 
     The code is drawn with the session. ``channel`` names where it last went and is empty until it went anywhere;
     until then every code is wrong. Both forms of the code are wiped once the session is verified or over.

@@ -20,9 +20,10 @@ export interface paths {
          *     If the recipient has a live session that is not verified yet, **that one is returned**: the same id, the same code and
          *     the same end. Parallel calls for one recipient give one session and one message.
          *
-         *     - A session lives **three minutes** from its creation; nothing extends it.
-         *     - While the channel's **60-second block** still runs for this recipient nothing is sent and the answer is 200 all the
-         *       same: see `channels[].timeout` and send again when it has run down.
+         *     - A session lives **3 minutes** from its creation, or as long as the project has
+         *       set; nothing extends it.
+         *     - While the channel's **60-second block** still runs for this recipient nothing is sent and
+         *       the answer is 200 all the same: see `channels[].timeout` and send again when it has run down.
          *     - A messenger bot that the user has not started answers 200 with nothing sent yet (`sent_to` stays as it was), and its
          *       `link` opens the bot.
          *     - One recipient gets at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
@@ -58,9 +59,9 @@ export interface paths {
          * Send the code again
          * @description Sends the session's code over a channel of your choice.
          *
-         *     It is the **same code** as before, unless the project draws a new one for every send. The channel's 60-second block is
-         *     per recipient and answers `channel_timeout` while it runs; a send that failed at every provider frees it at once. A
-         *     session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
+         *     It is the **same code** as before, unless the project draws a new one for every send. The channel's
+         *     60-second block is per recipient and answers `channel_timeout` while it runs; a send that failed
+         *     at every provider frees it at once. A session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
          *
          *     Where the project asks for a challenge, every send needs the answer to a new one, as at session/create.
          *
@@ -221,13 +222,13 @@ export interface paths {
          * @description Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
          *     of proof**: let the user in only if what comes back is the number or address of the account they asked for.
          *
-         *     A token works once, within 60 seconds, and only with a key of the project it was issued to; of parallel calls exactly
-         *     one succeeds. The body holds either `phone` or `email`; headers name the session and the channel, should you accept some
-         *     channels only. For a test login the answer carries the header `X-Test-Login: true`; refuse those in production if you do
-         *     not use them.
+         *     A token works once, within 60 seconds, and only with a key of the project it was issued to; of
+         *     parallel calls exactly one succeeds. The body holds either `phone` or `email`; headers name the session and the
+         *     channel, should you accept some channels only. For a test login the answer carries the header `X-Test-Login: true`;
+         *     refuse those in production if you do not use them.
          *
-         *     Send an `Idempotency-Key`, and a **lost answer** can be read again: repeat the call with it within the token's 60
-         *     seconds. Without the key that used it up, a used token is `verify_token_expired`.
+         *     Send an `Idempotency-Key`, and a **lost answer** can be read again: repeat the call with it within the token's
+         *     60 seconds. Without the key that used it up, a used token is `verify_token_expired`.
          */
         post: operations["verifySession"];
         delete?: never;
@@ -322,8 +323,8 @@ export interface paths {
          *     that it arrived: read the status at manual/message, or have it sent to `callback_url`.
          *
          *     - The message lives **10 minutes**; if it could not be sent by then, it becomes `expired`.
-         *     - Manual sends neither take nor obey the 60-second block of a channel, but they count in the recipient's limits
-         *       (`too_many_sends`).
+         *     - Manual sends neither take nor obey the 60-second block of a channel, but they count in the
+         *       recipient's limits (`too_many_sends`).
          *     - `provider_id` pins one provider. One that is unknown, disabled, of another channel or of another project is a
          *       `validation_error` on that field.
          *     - A test login is `success` at once, and nothing is sent.
@@ -1105,7 +1106,7 @@ export interface components {
             session_id: string;
             /**
              * Format: date-time
-             * @description When the session ends: three minutes after it was created, and nothing extends it. ISO 8601, UTC.
+             * @description When the session ends, which nothing puts off. ISO 8601, UTC.
              */
             session_expired_at: string;
             /**
@@ -1332,7 +1333,7 @@ export interface components {
             session_id: string;
             /**
              * Format: date-time
-             * @description When the session ends: three minutes after it was created, and nothing extends it. ISO 8601, UTC.
+             * @description When the session ends, which nothing puts off. ISO 8601, UTC.
              */
             session_expired_at: string;
             /** @description The channel the code went out over, with its block now running. */

@@ -1,6 +1,7 @@
 // The session under way: until when it lives, which channels are blocked, and what outlives a reload of the page.
 
-const LIFE_SECONDS = 180; // of a session, by the service's rule
+const LIFE_SECONDS = 180; // of a session, until the service has told its end
+const LONGEST_SECONDS = 900; // that the service lets a project's sessions live
 
 /** Return seconds that only go forward, whatever is done to the device's clock. */
 export const now = () => performance.now() / 1000;
@@ -17,7 +18,7 @@ export class Session {
   /** Take over the service's own time: seconds are counted from it, so that a wrong clock here changes nothing. */
   setClock(serverMs) {
     const left = (Date.parse(this.expiresAt) - serverMs) / 1000;
-    if (Number.isFinite(left)) this.endsAt = now() + Math.min(Math.max(left, 0), LIFE_SECONDS);
+    if (Number.isFinite(left)) this.endsAt = now() + Math.min(Math.max(left, 0), LONGEST_SECONDS);
   }
 
   /** Take over the channels as the service tells them. */

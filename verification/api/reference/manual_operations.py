@@ -8,6 +8,7 @@ from verification.api.reference.headers import IDEMPOTENCY_KEY, REPLAYED
 from verification.api.reference.schema import MANUAL, SECRET_KEY, operation
 from verification.api.serializers import manual
 from verification.core.ids import MAX_ID
+from verification.core.session_rules import CHANNEL_BLOCK_SECONDS
 
 _FINISHED = OpenApiCallback(
     "finished",
@@ -41,12 +42,12 @@ send_manual = operation(
     tag=MANUAL,
     key=SECRET_KEY,
     summary="Send a message",
-    description="""Queues a message with your code, or with one that we draw. A 200 means that it will be tried, not
+    description=f"""Queues a message with your code, or with one that we draw. A 200 means that it will be tried, not
 that it arrived: read the status at manual/message, or have it sent to `callback_url`.
 
 - The message lives **10 minutes**; if it could not be sent by then, it becomes `expired`.
-- Manual sends neither take nor obey the 60-second block of a channel, but they count in the recipient's limits
-  (`too_many_sends`).
+- Manual sends neither take nor obey the {CHANNEL_BLOCK_SECONDS}-second block of a channel, but they count in the
+  recipient's limits (`too_many_sends`).
 - `provider_id` pins one provider. One that is unknown, disabled, of another channel or of another project is a
   `validation_error` on that field.
 - A test login is `success` at once, and nothing is sent.

@@ -6,7 +6,14 @@ from verification.api.reference import examples
 from verification.api.reference.headers import ACCEPT_LANGUAGE, CLIENT_ADDRESS, REPLAYED, VERIFY_KEY, response_header
 from verification.api.reference.schema import SECRET_KEY, SESSION, VERIFY, operation
 from verification.api.serializers import session
-from verification.core.session_rules import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
+from verification.core.session_rules import (
+    CHANNEL_BLOCK_SECONDS,
+    LONG_CODE,
+    SESSION_SECONDS,
+    SHORT_CODE,
+    VERIFY_TOKEN_SECONDS,
+    WRONG_CODES_THAT_LOCK,
+)
 from verification.models import ChannelType
 
 _CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
@@ -21,9 +28,10 @@ create_session = operation(
 If the recipient has a live session that is not verified yet, **that one is returned**: the same id, the same code and
 the same end. Parallel calls for one recipient give one session and one message.
 
-- A session lives **three minutes** from its creation; nothing extends it.
-- While the channel's **60-second block** still runs for this recipient nothing is sent and the answer is 200 all the
-  same: see `channels[].timeout` and send again when it has run down.
+- A session lives **{SESSION_SECONDS // 60} minutes** from its creation, or as long as the project has
+  set; nothing extends it.
+- While the channel's **{CHANNEL_BLOCK_SECONDS}-second block** still runs for this recipient nothing is sent and
+  the answer is 200 all the same: see `channels[].timeout` and send again when it has run down.
 - A messenger bot that the user has not started answers 200 with nothing sent yet (`sent_to` stays as it was), and its
   `link` opens the bot.
 - One recipient gets at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
@@ -61,11 +69,11 @@ send_session = operation(
     "sendSession",
     tag=SESSION,
     summary="Send the code again",
-    description="""Sends the session's code over a channel of your choice.
+    description=f"""Sends the session's code over a channel of your choice.
 
-It is the **same code** as before, unless the project draws a new one for every send. The channel's 60-second block is
-per recipient and answers `channel_timeout` while it runs; a send that failed at every provider frees it at once. A
-session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
+It is the **same code** as before, unless the project draws a new one for every send. The channel's
+{CHANNEL_BLOCK_SECONDS}-second block is per recipient and answers `channel_timeout` while it runs; a send that failed
+at every provider frees it at once. A session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
 
 Where the project asks for a challenge, every send needs the answer to a new one, as at session/create.
 
@@ -203,16 +211,16 @@ verify_session = operation(
     tag=VERIFY,
     key=SECRET_KEY,
     summary="Redeem a verify token",
-    description="""Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
+    description=f"""Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
 of proof**: let the user in only if what comes back is the number or address of the account they asked for.
 
-A token works once, within 60 seconds, and only with a key of the project it was issued to; of parallel calls exactly
-one succeeds. The body holds either `phone` or `email`; headers name the session and the channel, should you accept some
-channels only. For a test login the answer carries the header `X-Test-Login: true`; refuse those in production if you do
-not use them.
+A token works once, within {VERIFY_TOKEN_SECONDS} seconds, and only with a key of the project it was issued to; of
+parallel calls exactly one succeeds. The body holds either `phone` or `email`; headers name the session and the
+channel, should you accept some channels only. For a test login the answer carries the header `X-Test-Login: true`;
+refuse those in production if you do not use them.
 
-Send an `Idempotency-Key`, and a **lost answer** can be read again: repeat the call with it within the token's 60
-seconds. Without the key that used it up, a used token is `verify_token_expired`.""",
+Send an `Idempotency-Key`, and a **lost answer** can be read again: repeat the call with it within the token's
+{VERIFY_TOKEN_SECONDS} seconds. Without the key that used it up, a used token is `verify_token_expired`.""",
     request=session.SessionVerifyRequest,
     request_examples={"A token": {"verify_token": examples.TOKEN}},
     parameters=[

@@ -25,7 +25,12 @@ from verification.api.serializers.fields import (
     UuidField,
     challenge_token_field,
 )
-from verification.core.session_rules import MAX_GUESS_CHARACTERS, WRONG_CODES_THAT_LOCK
+from verification.core.session_rules import (
+    CHANNEL_BLOCK_SECONDS,
+    MAX_GUESS_CHARACTERS,
+    VERIFY_TOKEN_SECONDS,
+    WRONG_CODES_THAT_LOCK,
+)
 from verification.models import ChallengeProvider
 from verification.services.sessions.describe import Delivery
 from verification.services.sessions.describe import SettingsAnswer as SettingsOfSession
@@ -40,7 +45,7 @@ DELIVERY_STATUSES = [
 
 SAME_AS_TYPE = "The same as `type`, by the name that it has elsewhere. Give one of the two."
 SESSION = "The session: a ULID, 26 characters in capitals."
-EXPIRY = "When the session ends: three minutes after it was created, and nothing extends it. ISO 8601, UTC."
+EXPIRY = "When the session ends, which nothing puts off. ISO 8601, UTC."
 
 
 class SessionChannel(serializers.Serializer[Any]):
@@ -52,7 +57,7 @@ class SessionChannel(serializers.Serializer[Any]):
     )
     timeout = serializers.IntegerField(
         min_value=0,
-        max_value=60,
+        max_value=CHANNEL_BLOCK_SECONDS,
         help_text="Whole seconds until a code can be sent over this channel again; 0 means now. The block is per "
         "recipient and channel, so it outlives the session.",
     )
@@ -142,7 +147,8 @@ class SessionCheckRequest(RequestSerializer):
 
 class SessionCheckResponse(serializers.Serializer[Any]):
     verify_token = serializers.UUIDField(
-        help_text="Send it to your server, which redeems it at session/verify within 60 seconds. It works once."
+        help_text=f"Send it to your server, which redeems it at session/verify within {VERIFY_TOKEN_SECONDS} seconds."
+        " It works once."
     )
     is_test = serializers.BooleanField(
         help_text="Whether the recipient is one of the project's test logins. Recipients of a test project are none."

@@ -72,7 +72,7 @@ def start(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
     address = form.recipient(project, form.text(values, "To"))
     options = create.CreateOptions(
         channel_type=form.channel(values),
-        accept_language=values.get("Locale", ""),
+        preferred_languages=values.get("Locale", ""),
         client_address=None,
         request_id=ids.request_id_of(request),
     )

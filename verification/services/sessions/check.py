@@ -17,7 +17,7 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of
 from verification.services.protection.guard import guessing
-from verification.services.protection.limits import origin_of
+from verification.services.protection.limits import request_columns
 from verification.services.protection.recipient import sandbox_policy
 
 _CODE = re.compile(rf"[0-9A-Za-z]{{1,{MAX_GUESS_CHARACTERS}}}")
@@ -54,7 +54,7 @@ def check_code(
     Raises ``rate_limited`` for a client network that seems to guess; that spends no attempt.
     """
     network = "" if client_address is None else limits.counted_network(project, client_address)
-    origin = origin_of(project, request_id, client_address)
+    columns = request_columns(project, request_id, client_address)
     guessing.require_no_guesser(project, network)
     token = ids.generate_verify_token()
     row = sql.call(
@@ -67,14 +67,14 @@ def check_code(
         terms=_terms(project, session_id),
         network=network,
         guess=guess_digest(code.strip(" ").upper(), project_id=project.id),
-        **origin._asdict(),
+        **columns._asdict(),
     )
     if row.outcome == "verified":
         return CheckedCode(token, row.is_test)
     if row.outcome == "invalid_code":
         raise ApiError("invalid_code", attempts_left=row.attempts_left)
     if row.outcome == "stranger_refused":
-        raise guessing.subnet_refusal(project, origin.subnet, row.retry_after, row.figures)
+        raise guessing.subnet_refusal(project, columns.subnet, row.retry_after, row.figures)
     raise refusal_of(project, row.outcome, row.retry_after, to=row.address or "", channel=None)
 
 

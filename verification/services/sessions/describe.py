@@ -77,7 +77,7 @@ def describe_delivery(*, project: ProjectConfig, session_id: str) -> list[Delive
 
 
 def describe_settings(
-    *, project: ProjectConfig, session_id: str | None, accept_language: str, client_address: str
+    *, project: ProjectConfig, session_id: str | None, preferred_languages: str, client_address: str
 ) -> SettingsAnswer:
     """Return the settings of the project, or of a session. A session locked by wrong codes is described too.
 
@@ -86,7 +86,7 @@ def describe_settings(
     if session_id is None:
         is_asked = challenges.is_caller_asked(project, client_address)
         return SettingsAnswer(
-            language=best_language(accept_language, project.languages) or project.language,
+            language=best_language(preferred_languages, project.languages) or project.language,
             project_name=project.name,
             code=CodeSettings(project.code_length, project.code_digits, project.code_letters),
             challenge=project.challenge if is_asked else None,

@@ -233,7 +233,7 @@ class Session:
     session_id: str
     """The session: a ULID, 26 characters in capitals."""
     session_expired_at: datetime
-    """When the session ends: three minutes after it was created, and nothing extends it."""
+    """When the session ends, which nothing puts off."""
     sent_to: Channel | None
     """The channel over which this session's code last went (or is going) out; null when none has yet, as after …"""
     channels: list[SessionChannel]
@@ -256,7 +256,7 @@ class SentCode:
     session_id: str
     """The session: a ULID, 26 characters in capitals."""
     session_expired_at: datetime
-    """When the session ends: three minutes after it was created, and nothing extends it."""
+    """When the session ends, which nothing puts off."""
     channel: SessionChannel
     """The channel the code went out over, with its block now running."""
 

@@ -17,7 +17,7 @@ EVENTS = [
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0012_key_of_a_redeemed_token"),
+        ("verification", "0013_key_of_a_redeemed_token"),
     ]
 
     operations = [

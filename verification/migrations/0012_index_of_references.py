@@ -8,7 +8,7 @@ from django.db.models import Q
 class Migration(migrations.Migration):
     atomic = False
     dependencies = [
-        ("verification", "0010_reference_and_end_of_a_session"),
+        ("verification", "0011_reference_and_end_of_a_session"),
     ]
 
     operations = [

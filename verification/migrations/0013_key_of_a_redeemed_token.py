@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0011_index_of_references"),
+        ("verification", "0012_index_of_references"),
     ]
 
     operations = [

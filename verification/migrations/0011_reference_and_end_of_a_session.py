@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0009_names"),
+        ("verification", "0010_life_of_a_session"),
     ]
 
     operations = [
