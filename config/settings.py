@@ -292,7 +292,7 @@ REST_FRAMEWORK = api_description.REST_FRAMEWORK
 SPECTACULAR_SETTINGS = api_description.spectacular(VERSION, BASE_URL)
 
 # Browsers call what takes an API key, and the puzzles. The projects list the origins: verification/api/cors.py.
-CORS_URLS_REGEX = r"^/session/(create|send|channels|check|settings|challenge)/?$"
+CORS_URLS_REGEX = r"^/session/(create|send|channels|delivery|check|settings|challenge)/?$"
 CORS_ALLOW_METHODS = ["GET", "POST"]
 # OpenTelemetry in a page adds traceparent to its calls.
 CORS_ALLOW_HEADERS = ["content-type", "x-api-key", "accept-language", "x-request-id", "traceparent"]

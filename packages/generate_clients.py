@@ -40,6 +40,11 @@ ANSWERS = {
     "SessionSettingsCode": "CodeSettings",
     "SessionSettingsChallenge": "ChallengeSettings",
     "SessionSettings": "SessionSettings",
+    "ChannelDelivery": "ChannelDelivery",
+    "SessionDelivery": "SessionDelivery",
+    "SessionMessage": "SessionMessage",
+    "SessionRecord": "SessionRecord",
+    "SessionList": "SessionList",
     "SessionEventData": "SessionEventData",
     "SessionEvent": "SessionEvent",
     "Event": "Event",
@@ -49,10 +54,12 @@ ENUMS = [
     "Channel",
     "ChallengeProvider",
     "CodeLength",
+    "DeliveryStatus",
     "ErrorCode",
     "FieldErrorCode",
     "MessageStatus",
     "SessionEventType",
+    "SessionState",
 ]
 # Members that no repr shows: tokens, envelopes, and links that bind the user who opens them.
 HIDDEN = {("SessionCheckResponse", "verify_token"), ("ManualSendResponse", "code"), ("SessionChannel", "link")}

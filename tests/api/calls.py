@@ -1,6 +1,7 @@
 """Calling the API in tests: one method a endpoint, JSON in, JSON out."""
 
 import json
+from urllib.parse import urlencode
 
 ENDPOINTS = (  # method, path, kind of key
     ("POST", "/session/create", "api"),
@@ -8,7 +9,10 @@ ENDPOINTS = (  # method, path, kind of key
     ("GET", "/session/channels", "api"),
     ("POST", "/session/check", "api"),
     ("GET", "/session/settings", "api"),
+    ("GET", "/session/delivery", "api"),
     ("POST", "/session/verify", "secret"),
+    ("GET", "/session", "secret"),
+    ("GET", "/session/01ARZ3NDEKTSV4RRFFQ69G5FAV", "secret"),
     ("POST", "/manual/send", "secret"),
     ("GET", "/manual/message/1", "secret"),
     ("GET", "/manual/channels", "secret"),
@@ -59,8 +63,20 @@ class Api:
     def check(self, session_id, code):
         return self.call("POST", "/session/check", {"session_id": session_id, "code": code}, key=self.api_key)
 
-    def verify(self, token):
-        return self.call("POST", "/session/verify", {"verify_token": token}, key=self.secret_key)
+    def verify(self, token, *, headers=None):
+        return self.call("POST", "/session/verify", {"verify_token": token}, key=self.secret_key, headers=headers)
+
+    def read(self, session_id):
+        return self.call("GET", f"/session/{session_id}", key=self.secret_key)
+
+    def sessions(self, **query):
+        return self.call("GET", f"/session?{urlencode(query)}", key=self.secret_key)
+
+    def cancel(self, session_id):
+        return self.call("POST", f"/session/{session_id}/cancel", key=self.secret_key)
+
+    def delivery(self, session_id):
+        return self.call("GET", f"/session/delivery?session_id={session_id}", key=self.api_key)
 
     def channels(self, session_id=None):
         query = f"?session_id={session_id}" if session_id else ""

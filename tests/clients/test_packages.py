@@ -147,7 +147,7 @@ def test_the_command_filters_replays_and_makes_up(wheel, environment, tmp_path):
     listed = [json.loads(line) for line in run(*program, *shown, cwd=tmp_path, **own).splitlines()]
     assert {line["type"] for line in listed} == {"session.verified"}
     with FakeHttpServer() as server:
-        server.script(answer(204, b""))
+        server.script(answer(204, b""), answer(204, b""))
         forward = ["--forward", f"{server.url}/hook", "--json"]
         replayed = json.loads(run(*program, "listen", "--id", listed[0]["id"], *forward, cwd=tmp_path, **own))
         made_up = json.loads(run(*program, "trigger", "session.locked", *forward, cwd=tmp_path, **own))
@@ -168,7 +168,15 @@ def test_typescript(compiled, environment, runtime):
     assert flow(run(*command, "flow.js", cwd=compiled, **environment)) == SEEN
 
 
-@pytest.mark.parametrize("command", [["php", "php/verify.php"], ["go", "run", "go/main.go"]], ids=["php", "go"])
+EXAMPLES = {
+    "php": ["php", "php/verify.php"],
+    "go": ["go", "run", "go/main.go"],
+    "java": ["java", "java/Verify.java"],
+    "ruby": ["ruby", "ruby/verify.rb"],
+}
+
+
+@pytest.mark.parametrize("command", EXAMPLES.values(), ids=EXAMPLES)
 def test_an_example_verifies_after_a_wrong_code(environment, command):
     need(command[0])
     typed = f"000000\n{CODE}\n"

@@ -23,6 +23,7 @@ from django.urls import resolve
 from config.environment import is_sound
 from tests.snippets import PAGES, ROOT, blocks, commands, lines, prose, words
 from verification.api.reference.views import description
+from verification.api.serializers.fields import ULID
 from verification.management.commands.setproject import OF_PAGE
 from verification.models.project_settings import SETTABLE
 from verification.services.projects import hosted_page
@@ -154,7 +155,8 @@ def calls(text):
 
 def operation(method, path):
     for template, operations in description()["paths"].items():
-        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+        form = template.replace("{session_id}", ULID.strip("^$"))  # no other word in its place is an id
+        if re.fullmatch(re.sub(r"\{[a-z]\w*\}", "[^/]+", form), path):
             return operations[method.lower()]
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -17,6 +18,7 @@ from verification.api.authentication import KeyAuthentication
 from verification.api.parsers import StrictJSONParser
 from verification.api.permissions import HasApiKey, HasSecretKey
 from verification.core.errors import FieldError, FieldsInvalid
+from verification.core.networks import client_address, is_neighbour, read_address
 from verification.models import KeyKind
 from verification.services.projects.keys import Caller
 from verification.services.projects.snapshot import ProjectConfig
@@ -25,6 +27,11 @@ from verification.services.protection.quotas import Quota
 
 # Serializers that a process remembers: about 20 that know no project, and those of the busiest projects.
 MAX_SHARED = 128
+
+CLIENT_ADDRESS = "X-Client-Address"
+IDEMPOTENCY_KEY = "Idempotency-Key"
+IDEMPOTENCY_KEY_FORM = re.compile("[!-~]{1,255}")
+REPLAYED_HEADER = "Idempotency-Replayed"
 
 
 class ApiView(APIView):
@@ -57,12 +64,17 @@ class ApiView(APIView):
         fields: dict[str, Any] = shared(serializer, project).run_validation(request.data)
         return fields
 
-    def query(self, request: Request, serializer: type[Serializer[Any]]) -> dict[str, Any]:
-        """Return the fields of a query string, each of which may stand there once. Raises ``ValidationError``."""
+    def query(
+        self, request: Request, serializer: type[Serializer[Any]], project: ProjectConfig | None = None
+    ) -> dict[str, Any]:
+        """Return the fields of a query string, each of which may stand there once. Raises ``ValidationError``.
+
+        ``project`` is as in :meth:`body`.
+        """
         for name, values in request.query_params.lists():
             if len(values) > 1:
                 raise FieldsInvalid(FieldError(name, "repeated", "Give this parameter once."))
-        fields: dict[str, Any] = shared(serializer).run_validation(request.query_params.dict())
+        fields: dict[str, Any] = shared(serializer, project).run_validation(request.query_params.dict())
         return fields
 
     def answer(self, serializer: type[Serializer[Any]], answer: object) -> Response:
@@ -105,6 +117,28 @@ class KeyView(ApiView):
     @property
     def project(self) -> ProjectConfig:
         return self.caller.project
+
+    @property
+    def client_address(self) -> str:
+        """The address of the end user: the caller's, or the one that a server of the project's own names.
+
+        Raises :class:`FieldsInvalid` where such a server names what is no address of the internet.
+        """
+        address, named = client_address(self.request), self.request.META.get("HTTP_X_CLIENT_ADDRESS")
+        if named is None or str(read_address(address)) not in self.project.server_addresses:
+            return address
+        user = read_address(named)
+        if user is None or "%" in named or user.is_multicast or user.is_unspecified or is_neighbour(str(user)):
+            raise FieldsInvalid(FieldError(CLIENT_ADDRESS, "invalid", "Give the public IP address of the end user."))
+        return str(user)
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The caller's ``Idempotency-Key``, if there is one. Raises :class:`FieldsInvalid`."""
+        key = self.request.META.get("HTTP_IDEMPOTENCY_KEY")
+        if key is not None and not IDEMPOTENCY_KEY_FORM.fullmatch(key):
+            raise FieldsInvalid(FieldError(IDEMPOTENCY_KEY, "invalid", "Give 1 to 255 visible ASCII characters."))
+        return key
 
 
 class ApiKeyView(KeyView):

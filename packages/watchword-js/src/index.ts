@@ -3,7 +3,9 @@ export {
   Watchword,
   type CreateOptions,
   type ListEventsOptions,
+  type ListSessionsOptions,
   type SendMessageOptions,
+  type VerifyOptions,
   type WatchwordOptions,
 } from "./client.js";
 export { openEnvelope } from "./envelopes.js";

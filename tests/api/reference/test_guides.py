@@ -112,7 +112,9 @@ def test_search_finds_the_section_with_all_words_and_says_where_there_is_none(cl
         for word in ("pgbouncer", "transaction", "mode")
     )
     assert hits[0].address in unescape(body(client, "/docs/guides/?q=PgBouncer+transaction+mode"))
-    assert "Nothing in the guides, errors and settings holds all" in body(client, "/docs/guides/?q=zebra+crossing")
+    assert "Nothing in the guides, the API, errors and settings holds all" in body(
+        client, "/docs/guides/?q=zebra+crossing"
+    )
 
 
 def test_search_finds_error_codes_and_settings_by_their_names_first(client):

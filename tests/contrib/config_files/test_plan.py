@@ -91,7 +91,7 @@ def test_a_file_makes_a_project_with_all_of_its_parts():
     assert not project.providers.get(name="Spare").is_enabled
     assert {text.language for text in project.templates.filter(channel="sms")} == {"de", "NO".lower()}
     assert project.list_entries.count() == 3
-    assert not project.keys.exists() and project.webhook_secrets.count() == 1
+    assert project.keys.get() == project.hosted_page.key and project.webhook_secrets.count() == 1
 
 
 def test_nothing_is_done_twice():
@@ -307,7 +307,7 @@ def test_a_challenges_secret_travels_by_name():
         ({"settings": {"code_digits": False}}, "a code has digits, letters or both"),
         ({"settings": {"alert_url": "https://10.0.0.1/x"}}, "settings.alert_url: "),
         ({"settings": {"event_url": "https://10.0.0.1/x"}}, "settings.event_url: "),
-        ({"settings": {"events": ["session.closed"]}}, "settings.events.0: write one of session.opened"),
+        ({"settings": {"events": ["session.closed"]}}, "settings.events.0: write one of message.finished"),
         ({"settings": {"is_enabled": False}}, "settings.is_enabled: this is not set by a file"),
         ({"settings": {"challenge_secret": "0xSECRET"}}, "challenge_secret: a secret is not written into the file"),
         ({"keys": {}}, "keys: there is nothing of this name here, but settings, channels"),
@@ -496,7 +496,15 @@ def test_a_hosted_page_is_served_with_a_key_of_its_own_until_a_file_switches_it_
 
 def test_a_plan_of_a_hosted_page_leaves_no_key():
     apply({"Shop": {}})
-    plan.plan(document({"Shop": {"hosted_page": {"is_enabled": True}}}))
+    plan.plan(
+        document(
+            {
+                "Shop": {
+                    "hosted_page": {"is_enabled": True, "return_addresses": WHOLE["hosted_page"]["return_addresses"]}
+                }
+            }
+        )
+    )
     assert not Project.objects.get(name="Shop").keys.filter(kind="api").exists()
 
 

@@ -90,6 +90,16 @@ def test_only_an_enabled_page_of_an_enabled_project_is_there(project):
     assert Client().get(f"/verify/{project.id}?return_to={BACK}").status_code == 404
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/verify/", "/verify/nobody", "/verify/nobody/", "/verify/0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4/x", "/verify/%00"],
+)
+def test_an_address_that_is_damaged_shows_a_page_too(db, path):
+    answer = Client().get(path, headers={"accept-language": "de"})
+    assert answer.status_code == 404
+    assert answer["Content-Type"].startswith("text/html") and 'lang="de"' in answer.content.decode()
+
+
 def test_its_policy_lets_the_form_go_to_the_return_address_alone(project):
     answer = ask(project, return_to=BACK)
     policy = policy_of(answer)

@@ -17,6 +17,7 @@ _BODY = {
     "timestamp": _HAPPENED_AT,
     "data": {
         "session_id": examples.SESSION_ID,
+        "reference": "login-4711",
         "recipient": "+467******05",
         "channel": "sms",
         "reason": None,
@@ -125,9 +126,42 @@ refused = _webhook(
     "A create or a send was refused by a rule of the decision log, which `reason` names. The same refusal is told once"
     " a minute, and a project gets about 60 in a minute.",
     session_id=None,
+    reference=None,
     channel=None,
     reason="too_many_sends",
     language=None,
     created_at=None,
     expires_at=None,
+)
+undelivered = _webhook(
+    EventType.SESSION_UNDELIVERED,
+    "A code was not delivered",
+    "The code went out over `channel` and did not arrive there: the message is `failed` or `expired`, as `reason` says."
+    " Another channel may still bring it. Nothing is told of a session that was verified or cancelled before.",
+    reason="failed",
+)
+finished = OpenApiWebhook(
+    EventType.MESSAGE_FINISHED.value,
+    extend_schema(
+        summary="A message is final",
+        description="A message of a session or of manual/send is `success`, `failed` or `expired`. One whose send"
+        f" named a `callback_url` is told there alone.\n\n{_RULES}",
+        tags=[EVENTS],
+        request=events.MessageFinished,
+        responses={200: OpenApiResponse(description="Any 2xx: received.")},
+        examples=[
+            OpenApiExample(
+                "Finished",
+                value={
+                    "id": 5125890120348313,
+                    "channel": "sms",
+                    "status": "success",
+                    "error": None,
+                    "finished_at": "2026-05-04T09:30:04.381Z",
+                    "session_id": examples.SESSION_ID,
+                    "reference": "login-4711",
+                },
+            )
+        ],
+    ),
 )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from verification.api.serializers.fields import ULID, ChannelField, MomentField, StrictCharField, StrictField
+from verification.api.serializers.fields import MAX_PAGE, ULID, ChannelField, LimitField, MomentField, StrictCharField
+from verification.api.serializers.manual import ManualMessageFinished
 from verification.models import EventType
-from verification.services.notifications import event_feed
 
 PLACE_MAX_CHARACTERS = 40  # characters of a place: two numbers with a hyphen between have fewer
-_WHOLE = re.compile("[1-9][0-9]{0,2}")
 
 SESSION_EVENT_TYPES = [
     (EventType.SESSION_OPENED.value, "a session was opened"),
@@ -21,6 +19,7 @@ SESSION_EVENT_TYPES = [
     (EventType.SESSION_LOCKED.value, "wrong codes locked it"),
     (EventType.SESSION_EXPIRED.value, "its time ran out, and it was neither verified nor locked"),
     (EventType.SESSION_REFUSED.value, "a code was asked for and did not go out"),
+    (EventType.SESSION_UNDELIVERED.value, "a code went out over a channel, and did not arrive"),
 ]
 
 
@@ -28,19 +27,35 @@ class SessionEventData(serializers.Serializer[Any]):
     session_id = serializers.RegexField(
         ULID, allow_null=True, help_text="The session; null for a refused create, which opens none."
     )
+    reference = serializers.CharField(allow_null=True, help_text="What create was given as `reference`, if anything.")
     recipient = serializers.CharField(
         help_text="The recipient, most of it masked; the whole address where the project says so."
     )
     channel = ChannelField(
-        help_text="The channel over which its code last went at that moment, if any.", allow_null=True
+        help_text="The channel over which its code last went at that moment, if any; with `session.undelivered` the "
+        "one over which it did not arrive.",
+        allow_null=True,
     )
     reason = serializers.CharField(
-        allow_null=True, help_text="With `session.refused`: the rule of the decision log. Else null."
+        allow_null=True,
+        help_text="With `session.refused`: the rule of the decision log. With `session.undelivered`: `failed` or "
+        "`expired`. Else null.",
     )
     language = serializers.CharField(allow_null=True, help_text="The session's language.")
     is_test = serializers.BooleanField(help_text="Whether a test login opened it.")
     created_at = MomentField(allow_null=True, help_text="When the session was opened.")
     expires_at = MomentField(allow_null=True, help_text="When the session ends.")
+
+
+class MessageFinished(ManualMessageFinished):
+    """A message is final: one of manual/send, or of a session. Further members may be added."""
+
+    session_id = serializers.RegexField(ULID, required=False, help_text="The session, if the message is a session's.")
+    reference = serializers.CharField(
+        required=False,
+        allow_null=True,
+        help_text="With `session_id`: what create was given as `reference`, if anything.",
+    )
 
 
 class SessionEvent(serializers.Serializer[Any]):
@@ -68,21 +83,6 @@ class PlaceField(StrictCharField):
     """A place in the list, which ``services/notifications/event_feed.py`` reads."""
 
 
-class LimitField(StrictField, serializers.IntegerField):
-    """How many items an answer has at most, in plain digits."""
-
-    default_error_messages = {"invalid": f"Give a whole number from 1 to {event_feed.PAGE}."}
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(min_value=1, max_value=event_feed.PAGE, **options)
-
-    def to_internal_value(self, data: object) -> int:
-        text = str(data)
-        if not _WHOLE.fullmatch(text) or not 1 <= int(text) <= event_feed.PAGE:
-            self.fail("invalid")
-        return int(text)
-
-
 @extend_schema_field({"type": "string"})
 class EventTypesField(StrictCharField):
     """Types of events with commas between. ``reference/event_operations.py`` describes them as a list."""
@@ -102,7 +102,7 @@ class EventsQuery(serializers.Serializer[Any]):
         max_length=PLACE_MAX_CHARACTERS,
         help_text="The `after` of an earlier answer, or `0`. Give it once at most, and not empty.",
     )
-    limit = LimitField(required=False, default=event_feed.PAGE, help_text="How many events are answered at most.")
+    limit = LimitField(required=False, default=MAX_PAGE, help_text="How many events are answered at most.")
     type = EventTypesField(required=False)
 
 

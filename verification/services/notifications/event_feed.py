@@ -59,7 +59,7 @@ def page_after(project_id: int, after: str, *, limit: int = PAGE, types: Sequenc
         limit=limit,
         look=limit + 1 if types is None else LOOK,
     )
-    rows = sql.call_many(DescribedEvent, "described_events", ids=found.ids) if found.ids else []
+    rows = sql.call_many(DescribedEvent, "events_to_tell", ids=found.ids) if found.ids else []
     return Page(rows, _place(found.last_at, found.last_id) if found.last_at else after, found.has_more)
 
 
@@ -70,7 +70,7 @@ def read_event(project_id: int, event_id: str) -> DescribedEvent:
     if row_id is not None and kind in _NAMED_BY:
         events = WebhookEvent.objects.filter(project=project_id, message__isnull=kind == "evt")
         named = events.filter(**{_NAMED_BY[kind]: row_id}).values_list("id", flat=True)
-        if rows := sql.call_many(DescribedEvent, "described_events", ids=list(named)):
+        if rows := sql.call_many(DescribedEvent, "events_to_tell", ids=list(named)):
             return rows[0]
     raise ApiError("not_found", "There is no such event, or it is kept no longer.")
 

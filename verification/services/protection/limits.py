@@ -53,8 +53,8 @@ T = TypeVar("T")
 
 def count_request(project: ProjectConfig) -> None:
     """Count one session create or manual send of the project. Raises ``rate_limited``."""
-    if project.requests_per_second:
-        item = RateLimitItemPerSecond(project.requests_per_second)
+    if limit := project.limits["requests_per_second"]:
+        item = RateLimitItemPerSecond(limit)
         decision = DecisionRecord(project.id, "requests_per_second", WHOLE_PROJECT)
         _hit(item, f"project:{project.id}", REQUESTS_USED_UP, decision, told_as=quotas.PROJECT)
 
@@ -173,9 +173,10 @@ def _unknown_keys(client_address: str) -> tuple[RateLimitItem, str]:
 
 def _creates(project: ProjectConfig, client_address: str) -> RateLimitItem | None:
     """Return the limit of session creates that holds for this address, if any."""
-    if not project.creates_per_address or _is_exempt(project, client_address):
+    limit = project.limits["creates_per_address"]
+    if not limit or _is_exempt(project, client_address):
         return None
-    return RateLimitItemPerMinute(project.creates_per_address, ADDRESS_WINDOW_MINUTES)
+    return RateLimitItemPerMinute(limit, ADDRESS_WINDOW_MINUTES)
 
 
 def _create_key(project: ProjectConfig, client_address: str) -> str:
@@ -261,18 +262,21 @@ def _seconds_until(moment: float) -> int:
     return max(1, math.ceil(moment - time.time()))
 
 
-class Origin(NamedTuple):
-    """The columns of an origin, named as the parameters of the SQL functions are."""
+class RequestColumns(NamedTuple):
+    """What a row keeps of its request, by the names of the columns and of the SQL functions' parameters."""
 
     request: str | None
     caller_request: str
     subnet: str
 
 
-NO_REQUEST = Origin(None, "", "")  # a send that no request asked for
+NO_REQUEST = RequestColumns(None, "", "")  # a send that no request asked for
 
 
-def origin_of(project: ProjectConfig, request_id: str, client_address: str | None) -> Origin:
-    """Return the origin. A ``client_address`` of None is the customer's own server, whose network tells nothing."""
+def request_columns(project: ProjectConfig, request_id: str, client_address: str | None) -> RequestColumns:
+    """Return what a row keeps of a request.
+
+    A ``client_address`` of None is the customer's own server, whose network tells nothing.
+    """
     subnet = "" if client_address is None else subnet_of(project, client_address)
-    return Origin(*ids.request_id_columns(request_id), subnet)
+    return RequestColumns(*ids.request_id_columns(request_id), subnet)

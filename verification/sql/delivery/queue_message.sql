@@ -123,9 +123,8 @@ BEGIN
             p_message, p_project, p_recipient, p_guard ->> 'prefix', p_guard ->> 'country', p_session IS NULL, p_now
         );
     END IF;
-    IF p_is_test AND p_callback_url <> '' THEN
-        INSERT INTO verification_webhookevent (type, message_id, project_id, url)
-        VALUES ('message.finished', p_message, p_project, p_callback_url);
+    IF p_is_test AND (p_callback_url <> '' OR p_terms ? 'events') THEN
+        PERFORM note_message_end(p_message);
     END IF;
 END
 $$;

@@ -8,6 +8,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "timestamp": "2026-05-04T09:31:12.418Z",
         "data": {
             "session_id": "01K5V9QW3M7D8N4R2T6Y0ZB1CX",
+            "reference": "login-4711",
             "recipient": "+467******05",
             "channel": "sms",
             "reason": None,
@@ -22,6 +23,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "timestamp": "2026-05-04T09:31:12.418Z",
         "data": {
             "session_id": "01K5V9QW3M7D8N4R2T6Y0ZB1CX",
+            "reference": "login-4711",
             "recipient": "+467******05",
             "channel": "sms",
             "reason": None,
@@ -36,6 +38,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "timestamp": "2026-05-04T09:31:12.418Z",
         "data": {
             "session_id": "01K5V9QW3M7D8N4R2T6Y0ZB1CX",
+            "reference": "login-4711",
             "recipient": "+467******05",
             "channel": "sms",
             "reason": None,
@@ -50,6 +53,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "timestamp": "2026-05-04T09:31:12.418Z",
         "data": {
             "session_id": "01K5V9QW3M7D8N4R2T6Y0ZB1CX",
+            "reference": "login-4711",
             "recipient": "+467******05",
             "channel": "sms",
             "reason": None,
@@ -64,6 +68,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
         "timestamp": "2026-05-04T09:31:12.418Z",
         "data": {
             "session_id": None,
+            "reference": None,
             "recipient": "+467******05",
             "channel": None,
             "reason": "too_many_sends",
@@ -71,6 +76,21 @@ SAMPLES: dict[str, dict[str, Any]] = {
             "is_test": False,
             "created_at": None,
             "expires_at": None,
+        },
+    },
+    "session.undelivered": {
+        "type": "session.undelivered",
+        "timestamp": "2026-05-04T09:31:12.418Z",
+        "data": {
+            "session_id": "01K5V9QW3M7D8N4R2T6Y0ZB1CX",
+            "reference": "login-4711",
+            "recipient": "+467******05",
+            "channel": "sms",
+            "reason": "failed",
+            "language": "sv",
+            "is_test": False,
+            "created_at": "2026-05-04T09:30:00.000Z",
+            "expires_at": "2026-05-04T09:33:00.000Z",
         },
     },
     "message.finished": {
