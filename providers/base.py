@@ -25,7 +25,7 @@ Value = str | int | bool
 # The channels of an adapter that serves them all.
 CHANNELS = ("sms", "email", "messenger_a", "messenger_b", "voice")
 
-# The usual time for a receipt. A code lives ten minutes at most, and carriers report late.
+# The usual time for a receipt, as carriers report late. That of a code which lives longer is awaited as long.
 RECEIPT_WINDOW_SECONDS = 600
 
 

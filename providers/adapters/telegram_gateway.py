@@ -72,8 +72,8 @@ class Adapter(base.Adapter):
         ),
         Setting("base_url", _("Base URL"), SettingKind.URL, default="https://gatewayapi.telegram.org/"),
     )
-    # Telegram gives up when the ttl is over, and reports that. Codes live at most ten minutes. Five more are for the
-    # report, which Telegram repeats with growing pauses until we take it.
+    # Telegram gives up when the ttl is over, and reports that. Most codes live at most ten minutes. Five more are for
+    # the report, which Telegram repeats with growing pauses until we take it.
     receipt_window_seconds = 900
 
     @classmethod

@@ -109,7 +109,7 @@ def test_a_channel_chooses_by_order_or_shares_and_keeps_what_was_set(panel):
     page = panel.as_("owner").get(reverse("admin:verification_channel_change", args=(channel.pk,)))
     form = page.context["adminform"].form
     assert [value for value, _ in form.fields["routing"].choices] == ["fixed", "shares"]
-    assert "explore_percent" not in form.fields and "ww-hindsight" not in page.content.decode()
+    assert "explore_percent" not in form.fields and "ww-backtest" not in page.content.decode()
     assert Channel.objects.get(pk=channel.pk).routing == "best_time"
     channel.refresh_from_db()
     with pytest.raises(UserError, match="no such choice of the provider: best_time"):

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from verification.api.authentication import HEADER
-from verification.api.base import SecretKeyView, shared
-from verification.api.reference import operations
+from verification.api.base import REPLAYED_HEADER, SecretKeyView, shared
+from verification.api.reference import manual_operations as operations
 from verification.api.serializers import manual as serializers
 from verification.core import ids
 from verification.core.crypto import seal_for_key
@@ -18,8 +18,6 @@ from verification.core.ids import whole_number
 from verification.services.manual import messages
 from verification.services.manual.idempotency import answer_once
 from verification.services.manual.verified import report_verified
-
-REPLAYED_HEADER = "Idempotency-Replayed"
 
 
 class ManualSendView(SecretKeyView):
@@ -41,7 +39,7 @@ class ManualSendView(SecretKeyView):
             answer = {"message": "The message is queued.", "code": sealed, "message_id": sent.message_id}
             return shared(serializers.ManualSendResponse).to_representation(answer)
 
-        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+        key = self.idempotency_key
         if key is None:
             return Response(send())
         answer = answer_once(caller=self.caller, key=key, body=cast(dict[str, Any], request.data), execute=send)

@@ -93,7 +93,7 @@ def code_digest(code: str, *, session_id: str) -> bytes:
 
 
 def code_digests(code: str, *, session_id: str) -> list[bytes]:
-    """The same under ``SECRET_KEY``, then under its fallbacks: codes outlive a change of it by their three minutes."""
+    """The same under ``SECRET_KEY``, then under its fallbacks: a change of it ends no code."""
     return [hmac.digest(pepper, f"{session_id}:{code}".encode(), "sha256") for pepper in _peppers()]
 
 

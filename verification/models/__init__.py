@@ -63,7 +63,7 @@ from verification.models.recipients import (
     Suppression,
     TestLogin,
 )
-from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
+from verification.models.sessions import REFERENCE_MAX_LENGTH, Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.shared import SESSION_EVENTS, Choice, EventType
 from verification.models.texts import TextVariant, TextVariantFigures
 
@@ -134,6 +134,7 @@ __all__ = [
     "RetentionMode",
     "RecoveryCode",
     "RoutingMode",
+    "REFERENCE_MAX_LENGTH",
     "SESSION_EVENTS",
     "SecondFactor",
     "SecurityKey",

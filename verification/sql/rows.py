@@ -71,10 +71,11 @@ class ProviderLatency(NamedTuple):
 
 
 class DescribedEvent(NamedTuple):
-    """An event with all that its body tells (``described_events``, ``claim_events``, ``list_events``).
+    """An event with all that its body tells (``events_to_tell``, ``claim_events_to_tell``).
 
-    An event of a message has a ``message_id`` and what follows it. An event of a session has a ``session_id`` and what
-    follows that; one of a refused request may have none, and then has the masked ``subject``.
+    An event of a message has a ``message_id`` and what follows it, and a ``session_id`` if it is a session's. An event
+    of a session has a ``session_id`` and what follows that; one of a refused request may have none, and then has the
+    masked ``subject``.
     """
 
     id: int
@@ -97,6 +98,7 @@ class DescribedEvent(NamedTuple):
     opened_at: datetime | None
     expires_at: datetime | None
     shows_recipient: bool
+    reference: str | None  # the session's; empty where its caller gave none
 
 
 class ClaimedUpdate(NamedTuple):

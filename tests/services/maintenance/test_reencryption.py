@@ -31,6 +31,7 @@ NO_CIPHERTEXTS = {
     "idempotentrequest.body_digest",
     "usedchallenge.digest",
     "spentform.digest",
+    "verifytoken.used_key",
     "wrongcode.guess",
     "invitation.digest",
     "hostedpage.logo",

@@ -6,6 +6,13 @@ from typing import Any
 
 from rest_framework import serializers
 
+from verification.api.serializers.bodies import (
+    LANGUAGE_NAMES,
+    RECIPIENT_IS_TO,
+    RECIPIENT_NAMES,
+    RequestSerializer,
+    names,
+)
 from verification.api.serializers.fields import (
     CalledUrlField,
     ChannelField,
@@ -30,7 +37,11 @@ FINAL_STATUSES = MESSAGE_STATUSES[3:]
 ENVELOPE = r"^aes256:[A-Za-z0-9+/]{16}:[A-Za-z0-9+/]{6}(==|[A-Za-z0-9+/]{2}):[A-Za-z0-9+/]{22}==$"
 
 
-class ManualSendRequest(serializers.Serializer[Any]):
+class ManualSendRequest(RequestSerializer):
+    not_taken = names(RECIPIENT_NAMES, RECIPIENT_IS_TO) | names(
+        LANGUAGE_NAMES, "The message is in the recipient's language, else in the project's. Leave this out."
+    )
+
     to = RecipientField()
     channel = ChannelField(help_text="The channel to send over.")
     provider_id = ProviderIdField(

@@ -82,7 +82,7 @@ def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collecti
     """Send the session's code over the next channel of the project's order, and return the channel.
 
     That is the first one which the code has not gone over and which takes it now; None if there is none. Limits, the
-    60-second block and suppressions hold, as they do for a re-send.
+    the channel's block and suppressions hold, as they do for a re-send.
     """
     for channel_type in project.fallback:
         if channel_type in used or channel_type not in project.channels:

@@ -17,7 +17,7 @@ from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.limits import origin_of
+from verification.services.protection.limits import request_columns
 from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.records import decisions, traceparents
 from verification.services.sessions.channels import usable_channels
@@ -114,7 +114,7 @@ def _queue(
         terms=recipient.terms,
         guard=recipient.guard_terms(is_handed=True),
         language=best_language(handed.language, project.languages) or "",
-        **origin_of(project, request_id, handed.client_address)._asdict(),
+        **request_columns(project, request_id, handed.client_address)._asdict(),
     )
     return message_id, row
 

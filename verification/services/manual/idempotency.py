@@ -20,14 +20,13 @@ from django.utils import timezone
 
 from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, body_digests, decrypt, encrypt
-from verification.core.errors import ApiError, FieldError, FieldsInvalid
+from verification.core.errors import ApiError
 from verification.models import IdempotentRequest
 from verification.services.projects.keys import Caller
 
 KEPT = timedelta(hours=24)  # how long a key is remembered, as the API promises. Repetitions come within a day.
 WAIT_MILLISECONDS = 5_000  # wait of a parallel request for the first one's answer, as the API promises.
 COME_BACK_SECONDS = 1  # when a request comes back whose first one took longer than that
-MAX_LENGTH = 255  # characters of a key
 LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for a lock that did not come within `lock_timeout`
 
 
@@ -47,8 +46,6 @@ def answer_once(
     Raises ``idempotency_conflict`` where the key came with another body or another secret key, and with ``retry_after``
     where the first request is still at work.
     """
-    if not (1 <= len(key) <= MAX_LENGTH and all("!" <= character <= "~" for character in key)):
-        raise FieldsInvalid(FieldError("Idempotency-Key", "invalid", "Give 1 to 255 visible ASCII characters."))
     return _answer_once(
         _Request(caller.project.id, key, caller.key_id, json.dumps(body, sort_keys=True), KEPT), execute
     )

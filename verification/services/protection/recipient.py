@@ -9,14 +9,14 @@ from providers.sandbox import Simulated, outcome_of
 from verification import sql
 from verification.core import crypto
 from verification.core.addresses import Address, mask
-from verification.core.session_rules import SESSION_SECONDS, WRONG_CODES_THAT_LOCK
+from verification.core.session_rules import WRONG_CODES_THAT_LOCK
 from verification.models import GuardMode, GuardRule, Session, Subscription
 from verification.services.projects import policy_document
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, TestLoginConfig
 
 SUBSCRIBER_DIGITS = 4  # the last digits of a number, which a prefix leaves out: 10,000 numbers share one
 SIMULATED_RETRY_SECONDS = 600  # the wait that the simulated limit tells, as that of sends in 10 minutes would
-SHORTEST_SECONDS = 1  # the life of a session that is over before anybody can type its code
+ENDS_AT_ONCE_SECONDS = 1  # the life of a session that is over before anybody can type its code
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class SandboxPolicy:
     is_simulated: bool = True
     refusal: tuple[str, int | None] | None = None  # of each send, as (outcome of an SQL function, seconds to wait)
     needs_challenge: bool = False
-    attempts_max: int | None = None  # None: the usual number
-    session_seconds: int | None = None  # None: the usual life
+    starts_locked: bool = False
+    ends_at_once: bool = False
     has_known_code: bool = True
     forgets_bot: bool = False
 
@@ -39,8 +39,8 @@ _POLICIES = {
     Simulated.OVER_LIMIT: SandboxPolicy(refusal=("too_many_sends", SIMULATED_RETRY_SECONDS)),
     Simulated.GUARDED: SandboxPolicy(refusal=("guarded", None)),
     Simulated.WRONG_CODE: SandboxPolicy(has_known_code=False),
-    Simulated.LOCKED: SandboxPolicy(attempts_max=0),
-    Simulated.EXPIRED: SandboxPolicy(session_seconds=SHORTEST_SECONDS),
+    Simulated.LOCKED: SandboxPolicy(starts_locked=True),
+    Simulated.EXPIRED: SandboxPolicy(ends_at_once=True),
     Simulated.CHALLENGE: SandboxPolicy(needs_challenge=True),
     Simulated.BOT_STARTS: SandboxPolicy(forgets_bot=True),
 }
@@ -90,13 +90,13 @@ class RecipientPolicy(NamedTuple):
     @property
     def session_seconds(self) -> int:
         """The life of a new session."""
-        forced = self.sandbox.session_seconds
-        return SESSION_SECONDS if forced is None else forced
+        if self.sandbox.ends_at_once:
+            return ENDS_AT_ONCE_SECONDS
+        return self.project.session_seconds_for(self.address.kind)
 
     def attempts_max(self, code_length: int) -> int:
         """Return how many wrong codes lock a new session."""
-        forced = self.sandbox.attempts_max
-        return WRONG_CODES_THAT_LOCK[code_length] if forced is None else forced
+        return 0 if self.sandbox.starts_locked else WRONG_CODES_THAT_LOCK[code_length]
 
     @property
     def send_limits(self) -> dict[str, int]:

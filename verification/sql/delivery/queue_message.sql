@@ -125,9 +125,8 @@ BEGIN
             p_session IS NULL AND NOT v_is_handed, v_is_handed, p_now
         );
     END IF;
-    IF p_is_test AND p_callback_url <> '' THEN
-        INSERT INTO verification_webhookevent (type, message_id, project_id, url)
-        VALUES ('message.finished', p_message, p_project, p_callback_url);
+    IF p_is_test AND (p_callback_url <> '' OR p_terms ? 'events') THEN
+        PERFORM note_message_end(p_message);
     END IF;
 END
 $$;

@@ -1,6 +1,6 @@
 -- Note that the user of a message without a session got in, as the customer's server reports: by the message, or by the address,
 -- which stands for its newest message of the last day. All messages with the same code count, and once: a repeated report
--- changes nothing. The recipient becomes known, and the traffic guard counts their sends as verified, as redeem_token does.
+-- changes nothing. The recipient becomes known, and the traffic guard counts their sends as verified, as redeem_verify_token does.
 --
 -- Outcome: 'verified', or 'message_not_found' (also for a session's message, and for another project's).
 CREATE OR REPLACE FUNCTION report_verified(p_project bigint, p_message bigint, p_address text, OUT outcome text)

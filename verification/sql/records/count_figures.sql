@@ -59,7 +59,6 @@ LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     v_lock constant bigint := 7294005;  -- an advisory lock of our own
     v_end constant timestamptz := p_hour + interval '1 hour';
-    v_session_lives constant interval := '180 seconds';  -- its messages are no younger
 BEGIN
     PERFORM pg_advisory_xact_lock(v_lock);
     RETURN QUERY
@@ -72,7 +71,7 @@ BEGIN
             SELECT id, project_id, session_id, recipient_id, channel, language, coalesce(provider_id, 0) AS provider_id,
                    status, created_at, sent_at, finished_at, fallback_of_id, verified_at
             FROM verification_message
-            WHERE project_id = project.id AND created_at >= p_hour AND created_at < v_end + v_session_lives
+            WHERE project_id = project.id AND created_at >= p_hour AND created_at < v_end + longest_session()
               AND NOT is_test
         ) AS m
     ), session AS MATERIALIZED (

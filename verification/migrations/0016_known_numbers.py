@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0010_connections"),
+        ("verification", "0015_connections"),
     ]
 
     operations = [

@@ -9,7 +9,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0009_names"),
+        ("verification", "0014_two_more_events"),
     ]
 
     operations = [
