@@ -27,6 +27,7 @@ from verification.models.channels import (
     RoutingMode,
     SenderRule,
 )
+from verification.models.connections import IdentityConnection
 from verification.models.events import WebhookAttempt, WebhookEvent
 from verification.models.figures import (
     DailyFigures,
@@ -63,7 +64,7 @@ from verification.models.recipients import (
     Suppression,
     TestLogin,
 )
-from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
+from verification.models.sessions import REFERENCE_MAX_LENGTH, Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.shared import SESSION_EVENTS, Choice, EventType
 from verification.models.texts import TextVariant, TextVariantFigures
 
@@ -115,6 +116,7 @@ __all__ = [
     "HourlyFaults",
     "HourlyRefusals",
     "IdempotentRequest",
+    "IdentityConnection",
     "KeyKind",
     "KillSwitch",
     "ListEntry",
@@ -136,6 +138,7 @@ __all__ = [
     "RetentionMode",
     "RecoveryCode",
     "RoutingMode",
+    "REFERENCE_MAX_LENGTH",
     "SESSION_EVENTS",
     "SecondFactor",
     "SecurityKey",

@@ -98,7 +98,7 @@ class TrafficAdmin(ScopedAdmin):
             recipients = recipients.filter(project__in=own_project_ids(request, Right.SEE_TRAFFIC))
         return list(recipients.values_list("pk", flat=True))
 
-    @admin.display(description=gettext_lazy("Created"), ordering="created_at")
+    @admin.display(description=gettext_lazy("Created"))
     def created(self, row: Any) -> str:
         return display.time_ago_label(row.created_at)
 

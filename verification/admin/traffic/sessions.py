@@ -191,7 +191,7 @@ class SessionAdmin(NewestFirstAdmin):
             return rows.filter(pk=term.upper())
         return rows.filter(recipient_id__in=self.recipients(request, term))
 
-    @admin.display(description=gettext_lazy("Session"), ordering="id")
+    @admin.display(description=gettext_lazy("Session"))
     def short_id(self, session: Session) -> str:
         return display.monospace(session.pk)
 

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0009_names"),
+        ("verification", "0016_known_numbers"),
     ]
 
     operations = [

@@ -10,7 +10,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0010_alert_destinations"),
+        ("verification", "0017_alert_destinations"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
