@@ -8,7 +8,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_URL": "",
     "SITE_ICON": "verification.admin.base.navigation.logo",
     "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "verification.admin.base.navigation.logo"}],
-    "STYLES": ["verification.admin.base.navigation.styles"],
+    "STYLES": ["verification.admin.base.navigation.styles", "verification.admin.base.navigation.list_styles"],
     "SCRIPTS": [
         "verification.admin.base.navigation.copy_script",
         "verification.admin.base.navigation.country_script",

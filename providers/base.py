@@ -25,7 +25,7 @@ Value = str | int | bool
 # The channels of an adapter that serves them all.
 CHANNELS = ("sms", "email", "messenger_a", "messenger_b", "voice")
 
-# The usual time for a receipt. A code lives ten minutes at most, and carriers report late.
+# The usual time for a receipt, as carriers report late. That of a code which lives longer is awaited as long.
 RECEIPT_WINDOW_SECONDS = 600
 
 
@@ -316,6 +316,11 @@ class Adapter:
     def needed_packages(cls, values: Mapping[str, object]) -> tuple[str, ...]:
         """Return the libraries that an account with these settings needs."""
         return cls.packages
+
+    @classmethod
+    def carries(cls, code: str) -> bool:
+        """Return whether the service takes a code of this form. It is asked before a channel is chosen."""
+        return True
 
     def text(self, name: str) -> str:
         """Return a setting as text: the empty string where the owner left it empty."""

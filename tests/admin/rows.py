@@ -14,6 +14,7 @@ from tests import factories
 from verification.admin.base.current_project import section_address
 from verification.admin.base.fields import ChosenField
 from verification.admin.projects.sections import section_with
+from verification.core.crypto import connection_secret_binding, encrypt
 from verification.core.ids import generate_message_id, generate_session_id
 from verification.models import (
     Alert,
@@ -25,6 +26,7 @@ from verification.models import (
     DeliveryAttempt,
     EventType,
     GuardBlock,
+    IdentityConnection,
     KeyKind,
     ListEntry,
     Membership,
@@ -137,6 +139,14 @@ def an_alert_service(project, kind="slack", secret=SERVICE_SECRET, **fields):
     service.secret = alert_services.seal(service, secret)
     service.save()
     return service
+
+
+def a_connection(project, secret="of-an-identity-system"):
+    """As the app of connections makes it, which an installation may leave out."""
+    row = IdentityConnection(project=project, system="logto", name="Logto")
+    row.secret = encrypt(secret, binding=connection_secret_binding(row.public_id))
+    row.save()
+    return row
 
 
 def a_session(project, recipient, **fields):

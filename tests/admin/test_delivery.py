@@ -91,7 +91,7 @@ def test_the_order_of_fallback_is_written_on_the_page(panel):
     assert found == [("sms", 20), ("voice", 40)]
 
 
-@pytest.mark.parametrize("values", [step(0, "sms", 4), step(0, "sms", 151), step(0, "email"), step(0, "fax")])
+@pytest.mark.parametrize("values", [step(0, "sms", 4), step(0, "sms", 871), step(0, "email"), step(0, "fax")])
 def test_a_step_that_cannot_work_is_refused(panel, values):
     response = save(panel.as_("owner"), section_address(panel.project, "channels"), **values)
     assert any(inline_errors(response))

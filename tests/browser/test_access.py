@@ -96,8 +96,12 @@ def pages_of(panel):
         "listentry",
         "alert",
         "auditentry",
+        "alertservice",
     ):
         yield reverse(f"admin:verification_{name}_changelist")
+    for step in ("settings", "test"):
+        yield reverse(f"admin:verification_alert_{step}", args=(panel.project.pk, "mail"))
+    yield reverse("admin:verification_message_changelist", query={"status": "failed", "channel__exact": "sms"})
     yield reverse("admin:verification_find")
     yield reverse("admin:verification_find", query={"q": "+447700900123"})
     yield reverse("admin:verification_figures")
@@ -176,11 +180,16 @@ def test_the_keyboard_sets_a_filter_and_closes_the_filters(live_server, browser_
     page.locator("#changelist-filter").wait_for(state="visible")
     page.keyboard.press("Escape")
     page.locator("#changelist-filter").wait_for(state="hidden")
-    wait_until(lambda: focused(page).startswith("Filters"), "the focus is back")
+    wait_until(lambda: "Filters" in focused(page), "the focus is back")
     page.keyboard.press("Enter")
-    tab_to(page, "Failed")
+    page.wait_for_function("document.activeElement.name == 'from'")
+    page.locator("#changelist-filter [name=status]").focus()
+    page.keyboard.type("Failed")
+    tab_to(page, "Apply")
     page.keyboard.press("Enter")
-    page.wait_for_url("**status=*")
+    page.wait_for_url("**status=failed*")
+    assert "channel" not in page.url  # what was left empty is in no address
+    assert page.get_by_text("Status: Failed").is_visible()
 
 
 def test_the_keyboard_opens_the_menu_of_a_phone(live_server, browser_page, panel):

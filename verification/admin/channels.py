@@ -116,6 +116,7 @@ class ChannelAdmin(ScopedAdmin):
                     "link",
                     "daily_budget",
                     "daily_cost_budget",
+                    "session_seconds",
                     "countries",
                 )
             },

@@ -74,7 +74,13 @@ def test_the_list_leads_to_what_the_role_may_open(panel):
         Membership.objects.filter(project=panel.project).update(role=role)
         page = panel.as_("owner").get(section_address(panel.project))
         titles[role] = {str(line.title) for line in sections(page).values()}
-    assert titles[Role.OWNER] - titles[Role.ANALYST] == {"API keys", "Example code", "Hosted page", "Set-up file"}
+    assert titles[Role.OWNER] - titles[Role.ANALYST] == {
+        "API keys",
+        "Connections",
+        "Example code",
+        "Hosted page",
+        "Set-up file",
+    }
     assert "People" in titles[Role.ANALYST]
 
 

@@ -30,7 +30,7 @@ _SET_UP = (
     (gettext_lazy("Providers"), "hub", "admin:verification_provider_changelist"),
     (gettext_lazy("Message texts"), "edit_note", "admin:verification_messagetemplate_changelist"),
     (gettext_lazy("Keys"), "key", "admin:verification_apikey_changelist"),
-    (gettext_lazy("Alert services"), "campaign", "admin:verification_alertservice_changelist"),
+    (gettext_lazy("Alert destinations"), "campaign", "admin:verification_alertservice_changelist"),
     (gettext_lazy("Test logins"), "science", "admin:verification_testlogin_changelist"),
 )
 _PROTECTION = (
@@ -91,6 +91,10 @@ def logo(request: HttpRequest) -> str:
 
 def styles(request: HttpRequest) -> str:
     return static("verification/admin/panel.css")
+
+
+def list_styles(request: HttpRequest) -> str:
+    return static("verification/admin/lists.css")
 
 
 def copy_script(request: HttpRequest) -> str:

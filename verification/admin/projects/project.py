@@ -179,6 +179,15 @@ class ProjectAdmin(ScopedAdmin):
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         return with_unit_and_default(field, db_field) if field and db_field.name in SETTABLE else field
 
+    def settings_of(self, project: Project) -> list[tuple[str, str, str]]:
+        """Return each setting with the section where it stands, and the address of that."""
+        return [
+            (name, str(section.title), section_address(project, section.slug))
+            for section in SECTIONS
+            for name in section.all_fields
+            if name in SETTABLE
+        ]
+
     def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:
         return section_of(request).inlines if obj else ()
 

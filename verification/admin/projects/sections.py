@@ -74,7 +74,7 @@ SECTIONS = (
             "What a code looks like, in which languages it is sent, and how devices fill it in. To change the wording,"
             " open Message texts in the menu."
         ),
-        ("code_length", "language", "languages"),
+        ("code_length", "session_seconds", "language", "languages"),
         (
             (gettext_lazy("Autofill"), ("web_otp_domain", "android_hash")),
             (ADVANCED, ("code_digits", "code_letters", "new_code_on_send", "code_in_subject")),

@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 UNITS = {
+    "session_seconds": _("seconds"),
     "sends_per_10_minutes": _("messages"),
     "sends_per_hour": _("messages"),
     "sends_per_day": _("messages"),
@@ -18,6 +19,7 @@ UNITS = {
     "guard_block_minutes": _("minutes"),
     "guard_block_max_minutes": _("minutes"),
     "guard_quiet_hours": _("hours"),
+    "guard_known_days": _("days"),
     "guess_minutes": _("minutes"),
     "guess_wrong_checks": _("wrong codes"),
     "guess_wrong_percent": "%",

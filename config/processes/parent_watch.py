@@ -9,19 +9,20 @@ import signal
 import threading
 import time
 
-VARIABLE = "WATCHWORD_LIFELINE"  # the number of the descriptor that a child reads
+VARIABLE = "WATCHWORD_PARENT_PIPE"  # the number of the descriptor that a child reads
 GRACE_SECONDS = 10.0
 
 
-def is_held() -> bool:
+def is_watched() -> bool:
+    """Return whether a parent started this process that it is to end with."""
     return VARIABLE in os.environ
 
 
-def hold() -> None:
+def start() -> None:
     """Stop this process when its parent is gone. Without a parent that watches over it, do nothing."""
     descriptor = os.environ.pop(VARIABLE, None)
     if descriptor is not None:
-        threading.Thread(target=_wait, args=(int(descriptor),), name="lifeline", daemon=True).start()
+        threading.Thread(target=_wait, args=(int(descriptor),), name="parent watch", daemon=True).start()
 
 
 def _wait(descriptor: int) -> None:

@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0009_names"),
+        ("verification", "0018_saved_views"),
     ]
 
     operations = [
