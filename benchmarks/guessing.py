@@ -192,9 +192,9 @@ def simulate(project: Any, shop: Shop, networks: int, *, seed: int = 1) -> Resul
     """An hour of the shop, attacked from so many networks. Leaves no row behind."""
     from django.db import connection, transaction
 
-    from verification.services.projects.policy_document import STRANGERS
+    from verification.services.projects.policy_document import GUESSING
 
-    limits = {term: getattr(project, setting) for term, setting in STRANGERS.items()}
+    limits = {term: getattr(project, setting) for term, setting in GUESSING.items()}
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL session_replication_role = replica")  # sessions and recipients are not made up

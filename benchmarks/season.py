@@ -33,6 +33,7 @@ from benchmarks.season_facts import (
     Outage,
     outages,
 )
+from verification.core.session_rules import SESSION_SECONDS
 
 DAYS = 90
 SESSIONS_A_DAY = 300
@@ -40,7 +41,7 @@ SEED = 12
 OWNER, PASSWORD = "mara", "a season of codes"  # noqa: S105  (of a database that is made for a look)
 BATCH = 2_000  # rows that one statement writes
 UNLUCKY = "+447400123456"  # who got no code yesterday at noon
-PATIENCE = timedelta(minutes=3)  # the life of a session
+PATIENCE = timedelta(seconds=SESSION_SECONDS)
 
 
 @dataclass

@@ -30,6 +30,8 @@ def spectacular(version: str, base_url: str) -> dict[str, Any]:
             "Channel": "verification.models.ChannelType",
             "SessionEventType": "verification.api.serializers.events.SESSION_EVENT_TYPES",
             "MessageStatus": "verification.api.serializers.manual.MESSAGE_STATUSES",
+            "SessionState": "verification.api.serializers.session_record.SESSION_STATES",
+            "DeliveryStatus": "verification.api.serializers.session.DELIVERY_STATUSES",
             "FinalStatus": "verification.api.serializers.manual.FINAL_STATUSES",
             "ChallengeProvider": "verification.models.ChallengeProvider",
             "ErrorCode": "verification.api.serializers.errors.ERROR_CODES",
@@ -42,6 +44,8 @@ def spectacular(version: str, base_url: str) -> dict[str, Any]:
             "verification.api.reference.event_operations.locked",
             "verification.api.reference.event_operations.expired",
             "verification.api.reference.event_operations.refused",
+            "verification.api.reference.event_operations.undelivered",
+            "verification.api.reference.event_operations.finished",
         ],
         "POSTPROCESSING_HOOKS": [
             "verification.api.reference.schema.with_shapes_of_webhooks",

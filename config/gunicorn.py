@@ -18,7 +18,7 @@ from gunicorn.config import Config
 from gunicorn.glogging import Logger
 
 from config import logs
-from config.processes import lifeline
+from config.processes import parent_watch
 
 wsgi_app = "config.wsgi:application"
 worker_class = "gthread"
@@ -57,7 +57,7 @@ GARBAGE_THRESHOLD = 10_000
 
 accesslog = None  # paths hold secrets, and query strings addresses
 loglevel = os.environ.get("LOG_LEVEL", "info").lower()
-if lifeline.is_held():  # `up` says itself what runs
+if parent_watch.is_watched():  # `up` says itself what runs
     loglevel = "warning"
 
 
@@ -84,7 +84,7 @@ def _without_request(record: logging.LogRecord) -> bool:
 
 
 def on_starting(server: Any) -> None:
-    lifeline.hold()  # a web server that `up` started ends with it
+    parent_watch.start()  # a web server that `up` started ends with it
     if server.cfg.preload_app:
         from django.db import connections
 

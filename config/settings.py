@@ -87,7 +87,14 @@ ENCRYPTION_KEYS = _secrets.encryption_keys  # newest first; the older ones only 
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
-CONTRIB = ("config_files", "hosted", "route_optimizer", "text_trials", "twilio")  # the apps in verification/contrib
+CONTRIB = (
+    "config_files",
+    "connections",
+    "hosted",
+    "route_optimizer",
+    "text_trials",
+    "twilio",
+)  # the apps in verification/contrib
 WITHOUT_APPS = env.some("WITHOUT_APPS", CONTRIB)
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",
@@ -294,10 +301,12 @@ REST_FRAMEWORK = api_description.REST_FRAMEWORK
 SPECTACULAR_SETTINGS = api_description.spectacular(VERSION, BASE_URL)
 
 # Browsers call what takes an API key, and the puzzles. The projects list the origins: verification/api/cors.py.
-CORS_URLS_REGEX = r"^/session/(create|send|channels|check|settings|challenge)/?$"
+CORS_URLS_REGEX = r"^/session/(create|send|channels|delivery|check|settings|challenge)/?$"
 CORS_ALLOW_METHODS = ["GET", "POST"]
-CORS_ALLOW_HEADERS = ["content-type", "x-api-key", "accept-language", "x-request-id"]
-CORS_EXPOSE_HEADERS = ["Date", "Retry-After", "X-Request-Id"]  # by Date a page with a wrong clock knows a session's end
+# OpenTelemetry in a page adds traceparent to its calls.
+CORS_ALLOW_HEADERS = ["content-type", "x-api-key", "accept-language", "x-request-id", "traceparent"]
+# By Date a page with a wrong clock knows a session's end.
+CORS_EXPOSE_HEADERS = ["Date", "Retry-After", "X-Request-Id", "RateLimit", "RateLimit-Policy"]
 CORS_PREFLIGHT_MAX_AGE = 600  # seconds for which a browser may remember that it is allowed
 
 # --- operation ---------------------------------------------------------------------------------------------------

@@ -40,6 +40,11 @@ ANSWERS = {
     "SessionSettingsCode": "CodeSettings",
     "SessionSettingsChallenge": "ChallengeSettings",
     "SessionSettings": "SessionSettings",
+    "ChannelDelivery": "ChannelDelivery",
+    "SessionDelivery": "SessionDelivery",
+    "SessionMessage": "SessionMessage",
+    "SessionRecord": "SessionRecord",
+    "SessionList": "SessionList",
     "SessionEventData": "SessionEventData",
     "SessionEvent": "SessionEvent",
     "Event": "Event",
@@ -49,10 +54,12 @@ ENUMS = [
     "Channel",
     "ChallengeProvider",
     "CodeLength",
+    "DeliveryStatus",
     "ErrorCode",
     "FieldErrorCode",
     "MessageStatus",
     "SessionEventType",
+    "SessionState",
 ]
 # Members that no repr shows: tokens, envelopes, and links that bind the user who opens them.
 HIDDEN = {("SessionCheckResponse", "verify_token"), ("ManualSendResponse", "code"), ("SessionChannel", "link")}
@@ -119,6 +126,21 @@ def python_types(document: Mapping[str, Any]) -> str:
     lines += [f"{name} = Literal[{', '.join(json.dumps(each) for each in schemas[name]['enum'])}]" for name in ENUMS]
     lines += [python_class(schema, schemas[schema]) for schema in ANSWERS]
     return formatted("\n".join(lines))
+
+
+def python_samples(document: Mapping[str, Any]) -> str:
+    """Return ``samples.py``: the example of each event that the description has."""
+    callback = document["paths"]["/manual/send"]["post"]["callbacks"]["finished"]
+    described = {name: webhook["post"] for name, webhook in document["webhooks"].items()}
+    described["message.finished"] = next(iter(callback.values()))["post"]
+    samples = {}
+    for name, call in described.items():
+        (example,) = call["requestBody"]["content"]["application/json"]["examples"].values()
+        samples[name] = example["value"]
+    return formatted(
+        '"""Events as the description shows them, to be made up. Written by packages/generate_clients.py."""\n'
+        f"from typing import Any\nSAMPLES: dict[str, dict[str, Any]] = {samples!r}\n"
+    )
 
 
 def python_class(name: str, schema: Mapping[str, Any]) -> str:
@@ -231,6 +253,7 @@ def made() -> dict[Path, str]:
     files = {
         PYTHON / "problems.py": python_problems(),
         PYTHON / "types.py": python_types(document),
+        PYTHON / "samples.py": python_samples(document),
         PYTHON / "client.py": sync_client(),
         TYPESCRIPT / "problems.ts": typescript_problems(),
     }

@@ -4,7 +4,7 @@
     packages/release.py clients     # static/clients/: both clients as the service serves them, their hash in the guide
     packages/release.py form        # build the form's version of its package.json, and name it wherever it stands
     packages/release.py build       # dist/: wheel, image context, chart, clients, bills of materials, checksums
-    packages/release.py record TAG  # once the tag is there: what later versions keep, into tests/upgrade/released.json
+    packages/release.py record TAG  # once the tag is there: what later versions keep, into tests/upgrade/
 
 The newest heading of CHANGELOG.md that has a version and a date decides. It needs Python 3.11 and git; the wheels take
 hatchling, and the npm packages npm, esbuild and TypeScript, all of which ``.ci/run`` installs under ``var/``.
@@ -224,6 +224,8 @@ def record(tag: str) -> None:
     commit = _run("git", "rev-parse", f"{tag}^{{commit}}").strip()
     with tempfile.TemporaryDirectory() as folder:
         released = versions.unpack(commit, Path(folder) / "code")
+        interpreter = versions.interpreter_of(released, Path(folder) / "venv")
+        description = versions.description(released, interpreter)
         values = {
             "version": tag.removeprefix("v"),
             "commit": commit,
@@ -231,6 +233,7 @@ def record(tag: str) -> None:
             "functions": versions.functions(released),
         }
     versions.FILE.write_text(json.dumps(values, indent=2) + "\n")
+    versions.API_FILE.write_text(json.dumps(description, indent=1) + "\n")
 
 
 def _run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
@@ -254,7 +257,7 @@ if __name__ == "__main__":
     commands.add_parser("form", help="build the form, and name its version and hash wherever they stand")
     building = commands.add_parser("build", help="make the files of the release")
     building.add_argument("--to", type=Path, default=ROOT / "dist", help="default dist/, which is emptied before")
-    recording = commands.add_parser("record", help="write tests/upgrade/released.json")
+    recording = commands.add_parser("record", help="write tests/upgrade/released.json and released_api.json")
     recording.add_argument("tag", help="such as 0.1.0")
     given = parser.parse_args()
     if given.command == "version":

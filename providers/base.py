@@ -25,7 +25,7 @@ Value = str | int | bool
 # The channels of an adapter that serves them all.
 CHANNELS = ("sms", "email", "messenger_a", "messenger_b", "voice")
 
-# The usual time for a receipt. A code lives ten minutes at most, and carriers report late.
+# The usual time for a receipt, as carriers report late. That of a code which lives longer is awaited as long.
 RECEIPT_WINDOW_SECONDS = 600
 
 
@@ -294,6 +294,9 @@ class Adapter:
     label: ClassVar[StrOrPromise]
     channels: ClassVar[tuple[str, ...]]
     declared: ClassVar[tuple[Setting, ...]] = ()
+    # The setting and its values that make another one relevant, which a form hides else. It keeps what it holds.
+    shown_when: ClassVar[Mapping[str, tuple[str, tuple[Value, ...]]]] = {}
+    advanced: ClassVar[tuple[str, ...]] = ()  # settings that most accounts leave as they are
     is_connected: ClassVar[bool] = False  # it sends over a long-lived connection, which a connections worker holds
     needs_start: ClassVar[bool] = False  # a bot: reaches only users who have started it
     is_local: ClassVar[bool] = False  # nothing leaves the machine; test projects take no other
@@ -313,6 +316,11 @@ class Adapter:
     def needed_packages(cls, values: Mapping[str, object]) -> tuple[str, ...]:
         """Return the libraries that an account with these settings needs."""
         return cls.packages
+
+    @classmethod
+    def carries(cls, code: str) -> bool:
+        """Return whether the service takes a code of this form. It is asked before a channel is chosen."""
+        return True
 
     def text(self, name: str) -> str:
         """Return a setting as text: the empty string where the owner left it empty."""

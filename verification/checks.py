@@ -15,6 +15,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from providers import registry
 from providers.http import ssrf
+from verification.core import mail_server
 from verification.core.networks import unread_from
 
 EVERYWHERE = "watchword"  # the tag of those that concern a process that shows no page, too
@@ -107,10 +108,7 @@ def https_is_told_by_a_proxy(**_: Any) -> list[CheckMessage]:
 
 @register(Tags.security, deploy=True)
 def alerts_are_mailed(**_: Any) -> list[CheckMessage]:
-    if settings.EMAIL_BACKEND not in (
-        "django.core.mail.backends.console.EmailBackend",
-        "verification.core.logs.EmailBackend",
-    ):
+    if mail_server.has_mail_server():
         return []
     return [
         Warning(

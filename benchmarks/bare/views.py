@@ -16,6 +16,7 @@ from django.urls import path
 from verification import sql
 from verification.core import ids
 from verification.core.crypto import code_digest, stored_digest
+from verification.core.session_rules import SESSION_SECONDS
 
 PROJECT = int(os.environ.get("BENCHMARK_PROJECT", "0"))
 CODE = "123456"
@@ -53,7 +54,7 @@ def create(request: HttpRequest) -> HttpResponse:
         code_letters=False,
         attempts_max=5,
         link_payload="",
-        lives_seconds=180,
+        lives_seconds=SESSION_SECONDS,
         language=None,
         test_login=None,
         challenge=None,
@@ -89,9 +90,10 @@ def check(request: HttpRequest) -> HttpResponse:
 def verify(request: HttpRequest) -> HttpResponse:
     token = json.loads(request.body)["verify_token"]
     row = sql.call(
-        "redeem_token",
+        "redeem_verify_token",
         project=PROJECT,
         digest=stored_digest(token, kind="verify token"),
+        key=None,
         request=None,
         caller_request="",
     )

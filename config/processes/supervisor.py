@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from config.processes import lifeline
+from config.processes import parent_watch
 from config.processes.files import open_lock, try_lock
 from verification.core.errors import UserError
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STOP_SECONDS = 10.0  # from SIGTERM to SIGKILL
-LEFT_SECONDS = lifeline.GRACE_SECONDS + 5  # what children may need to notice that their parent was killed
+LEFT_SECONDS = parent_watch.GRACE_SECONDS + 5  # what children may need to notice that their parent was killed
 TICK_SECONDS = 0.1
 
 
@@ -62,16 +62,16 @@ class Processes:
 
     def __init__(self, lock: int) -> None:
         self._lock = lock
-        self._lifeline_end, self._lifeline = os.pipe()
+        self._pipe_end, self._pipe = os.pipe()
         self._started: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         """Start a process as the leader of a group of its own, so that Ctrl-C reaches only ``up``."""
         self._started[name] = subprocess.Popen(
             command,
-            env={**environment, lifeline.VARIABLE: str(self._lifeline_end)},
+            env={**environment, parent_watch.VARIABLE: str(self._pipe_end)},
             stdin=subprocess.DEVNULL,
-            pass_fds=(self._lifeline_end, self._lock),
+            pass_fds=(self._pipe_end, self._lock),
             start_new_session=True,
         )
 

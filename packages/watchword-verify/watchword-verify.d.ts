@@ -32,6 +32,8 @@ export interface WatchwordVerifyEventMap {
   verified: CustomEvent<VerifiedDetail>;
   error: CustomEvent<ErrorDetail>;
   expired: CustomEvent<Record<string, never>>;
+  /** The session was verified in another window of this browser. */
+  elsewhere: CustomEvent<Record<string, never>>;
 }
 
 export interface WatchwordVerifyAttributes {

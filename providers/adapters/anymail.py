@@ -81,6 +81,15 @@ class Adapter(base.Adapter):
         ),
         Setting("base_url", _("Address of the API"), SettingKind.URL, help=_("Empty: the service's usual one.")),
     )
+    shown_when = {
+        "secret_key": ("service", ("mailjet", AMAZON)),
+        "sender_domain": ("service", ("mailgun",)),
+        "region": ("service", (AMAZON, "scaleway")),
+        "project_id": ("service", ("scaleway",)),
+        "configuration_set": ("service", (AMAZON,)),
+        "webhook_key": ("has_webhook", (True,)),
+        "webhook_login": ("has_webhook", (True,)),
+    }
 
     @classmethod
     def needed_packages(cls, values: Mapping[str, object]) -> tuple[str, ...]:

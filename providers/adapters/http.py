@@ -159,6 +159,22 @@ class Adapter(base.Adapter):
         ),
         Setting("receipt_secret_header", _("Header with that secret"), default="X-Receipt-Secret"),
     )
+    shown_when = {
+        **dict.fromkeys(("body", "content_type"), ("method", ("POST", "PUT"))),
+        **dict.fromkeys(
+            (
+                "receipt_id_field",
+                "receipt_status_field",
+                "receipt_success",
+                "receipt_failed",
+                "receipt_sent",
+                "receipt_secret",
+                "receipt_secret_header",
+            ),
+            ("has_receipts", (True,)),
+        ),
+    }
+    advanced = ("success_status", "success_match", "message_id_path")
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:

@@ -90,6 +90,7 @@ class Adapter(base.Adapter):
         ),
         Setting("status_password", _("Password of the status page"), SettingKind.SECRET),
     )
+    advanced = ("smsc", "max_messages", "status_url", "status_password")
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:

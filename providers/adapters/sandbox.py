@@ -10,7 +10,7 @@ from providers import base
 from providers.errors import Outcome, ProviderError
 from providers.sandbox import RECEIPT_SECONDS, Simulated, outcome_of
 
-TRIED_SECONDS = 900  # for which a first try is remembered: longer than any code lives
+TRIED_SECONDS = 3600  # for which a first try is remembered: longer than any code lives
 GIVE_UP_SECONDS = 3600.0  # before the next try of a provider that stays down: longer than any code lives
 
 

@@ -169,6 +169,24 @@ class Adapter(base.Adapter):
         Setting("dest_ton", _("Recipient's type of number"), SettingKind.CHOICE, default="1", choices=TYPES_OF_NUMBER),
         Setting("dest_npi", _("Recipient's numbering plan"), SettingKind.CHOICE, default="1", choices=NUMBERING_PLANS),
     )
+    advanced = (
+        "system_type",
+        "bind_mode",
+        "binds",
+        "window",
+        "rate",
+        "enquire_seconds",
+        "ids",
+        "alphabet",
+        "data_coding",
+        "long_texts",
+        "validity",
+        "service_type",
+        "source_ton",
+        "source_npi",
+        "dest_ton",
+        "dest_npi",
+    )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:

@@ -72,8 +72,8 @@ class Adapter(base.Adapter):
         ),
         Setting("base_url", _("Base URL"), SettingKind.URL, default="https://gatewayapi.telegram.org/"),
     )
-    # Telegram gives up when the ttl is over, and reports that. Codes live at most ten minutes. Five more are for the
-    # report, which Telegram repeats with growing pauses until we take it.
+    # Telegram gives up when the ttl is over, and reports that. Most codes live at most ten minutes. Five more are for
+    # the report, which Telegram repeats with growing pauses until we take it.
     receipt_window_seconds = 900
 
     @classmethod
@@ -87,8 +87,12 @@ class Adapter(base.Adapter):
             errors["base_url"] = gettext("the base URL has no query")
         return errors
 
+    @classmethod
+    def carries(cls, code: str) -> bool:
+        return _CODE.fullmatch(code) is not None
+
     def send(self, message: base.OutgoingMessage) -> base.Result:
-        if not _CODE.fullmatch(message.code):
+        if not self.carries(message.code):
             raise ProviderError("only codes of 4 to 8 digits can be sent", Outcome.NOT_APPLICABLE)
         if message.expires_in < MIN_TTL_SECONDS:
             # With Telegram's smallest ttl the code could arrive after its end.

@@ -172,6 +172,7 @@ class Adapter(base.Adapter):
         ),
         Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.twilio.com"),
     )
+    advanced = ("signing_key_secret", "say_languages")
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:

@@ -1,8 +1,9 @@
 """WhatsApp by its Cloud API: an approved template of the category ``authentication`` with the code in it.
 
-Set the template's ``message_send_ttl_seconds`` to at most 180 when you create it: its default of 600 would deliver
-codes that are no longer valid. Acceptance says nothing about the recipient. If they have no WhatsApp, a failed status
-with error 131026 comes later. Without an app secret no status calls come, so acceptance is the last that is known.
+Set the template's ``message_send_ttl_seconds`` to no more than a session of the project lives, by default 180, when you
+create it: its default of 600 would deliver codes that are no longer valid. Acceptance says nothing about the recipient.
+If they have no WhatsApp, a failed status with error 131026 comes later. Without an app secret no status calls come, so
+acceptance is the last that is known.
 
 The signature of a status call covers its body but no time. A repeated call is harmless: a status that a message already
 has changes nothing.
@@ -111,7 +112,7 @@ class Adapter(base.Adapter):
     type = "whatsapp_cloud"
     label = _("WhatsApp (Cloud API)")
     channels = ("messenger_b",)
-    receipt_window_seconds = 240  # the template's 180 and a minute for the call
+    receipt_window_seconds = 240  # the template's usual 180 and a minute for the call
     declared = (
         Setting(
             "access_token",
@@ -125,7 +126,10 @@ class Adapter(base.Adapter):
             "template_name",
             _("Template"),
             required=True,
-            help=_("Approved, of the category authentication; its message_send_ttl_seconds at most 180."),
+            help=_(
+                "Approved, of the category authentication; its message_send_ttl_seconds no more than a session lives,"
+                " by default 180."
+            ),
         ),
         Setting(
             "template_languages",
@@ -153,6 +157,7 @@ class Adapter(base.Adapter):
         Setting("api_version", _("API version"), default="v23.0"),
         Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://graph.facebook.com"),
     )
+    advanced = ("template_languages", "api_version")
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:

@@ -81,7 +81,7 @@ class SmppSession:
         self._state = threading.Lock()
         self.is_over = False
         self.ending = ""  # why the session is over, for the log
-        self.in_flight = 0  # messages without an answer; `Links` counts them
+        self.in_flight = 0  # messages without an answer; `BindPool` counts them
 
     def bind(self, command: Command, body: bytes) -> None:
         """Bind to the centre. Raises :class:`providers.errors.ProviderError` and :class:`Refused`."""

@@ -11,7 +11,10 @@ from django.utils import timezone
 
 from config import urls as _loads_all_pages  # noqa: F401  # tests ask for the pages when they are collected
 from tests import factories
+from verification.admin.base.current_project import section_address
 from verification.admin.base.fields import ChosenField
+from verification.admin.projects.sections import section_with
+from verification.core.crypto import connection_secret_binding, encrypt
 from verification.core.ids import generate_message_id, generate_session_id
 from verification.models import (
     Alert,
@@ -23,6 +26,7 @@ from verification.models import (
     DeliveryAttempt,
     EventType,
     GuardBlock,
+    IdentityConnection,
     KeyKind,
     ListEntry,
     Membership,
@@ -141,6 +145,14 @@ def an_alert_service(project, kind="slack", secret=SERVICE_SECRET, **fields):
     return service
 
 
+def a_connection(project, secret="of-an-identity-system"):
+    """As the app of connections makes it, which an installation may leave out."""
+    row = IdentityConnection(project=project, system="logto", name="Logto")
+    row.secret = encrypt(secret, binding=connection_secret_binding(row.public_id))
+    row.save()
+    return row
+
+
 def a_session(project, recipient, **fields):
     number = generate_session_id()
     return Session.objects.create(
@@ -187,6 +199,11 @@ def values_on(client, page):
     """
     with mock.patch.object(TemplateResponse, "rendered_content", ""):
         return form_values(client.get(page))
+
+
+def page_with(project, setting):
+    """Return the address of the section of the project's page that a setting stands on."""
+    return section_address(project, section_with(setting).slug)
 
 
 def form_values(response):

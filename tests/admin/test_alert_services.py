@@ -1,11 +1,12 @@
-"""The page of alert services: what is taken, what never leaves, and the test alert."""
+"""The page of alert destinations: what is taken, what never leaves, and the test alerts."""
 
 import pytest
+from django.core import mail
 from django.urls import reverse
 
 from tests.admin.rows import SERVICE_SECRET, an_alert_service
 from tests.fakes.http_server import FakeHttpServer, answer
-from verification.models import AlertService, AuditEntry
+from verification.models import AlertService, AuditEntry, Project
 from verification.models.bounds import MAX_ALERT_SERVICES
 
 pytestmark = pytest.mark.django_db
@@ -61,9 +62,9 @@ def test_a_test_alert_shows_how_the_service_answered(panel, receiver):
     receiver.script(answer(200, b"ok"), answer(404, b""))
     client = panel.as_("owner")
     assert client.get(page_of(service, "send_test")).status_code == 200 and receiver.requests == []
-    assert b"It was taken" in client.post(page_of(service, "send_test")).content
+    assert b"The test was accepted" in client.post(page_of(service, "send_test")).content
     refused = client.post(page_of(service, "send_test")).content.decode()
-    assert "It was not taken" in refused and "/chat" not in refused
+    assert "The test failed" in refused and "/chat" not in refused
     assert len(receiver.requests) == 2
 
 
@@ -72,3 +73,81 @@ def test_nobody_else_tests_or_sees_it(panel):
     assert panel.as_("stranger").post(page_of(service, "send_test")).status_code in (302, 403, 404)
     assert SERVICE_SECRET.encode() not in panel.as_("stranger").get(reverse(LIST)).content
     assert b"Ops chat" not in panel.as_("stranger").get(reverse(LIST)).content
+
+
+def of_project(panel, what, step, project=None):
+    return reverse(f"admin:verification_alert_{step}", args=((project or panel.project).pk, what))
+
+
+def lines_of(panel, who="owner"):
+    (group,) = panel.as_(who).get(reverse(LIST)).context["groups"]
+    return {line.kind: line for line in group.lines}
+
+
+def test_every_kind_of_destination_stands_in_one_list(panel):
+    lines = lines_of(panel)
+    assert {kind: line.state for kind, line in lines.items()} == {
+        "E-mail": "on",
+        "Webhook": "none",
+        "Slack, Mattermost, Discord": "on",
+    }
+    assert lines["Webhook"].test == ""
+
+
+def test_the_webhook_is_set_up_tested_and_turned_off_in_the_list(panel, receiver):
+    client = panel.as_("owner")
+    given = {"confirmed": "yes", "alert_by_webhook": "on", "alert_url": f"{receiver.url}/alerts"}
+    assert client.post(of_project(panel, "webhook", "settings"), given).status_code == 302
+    receiver.script(answer(200, b""), answer(404, b""))
+    assert b"The test was accepted" in client.post(of_project(panel, "webhook", "test")).content
+    assert receiver.requests[0].headers["webhook-signature"]
+    assert b"HTTP 404" in client.post(of_project(panel, "webhook", "test")).content
+    line = lines_of(panel)["Webhook"]
+    assert (line.state, line.error, bool(line.tried)) == ("on", "HTTP 404", True)
+    client.post(of_project(panel, "webhook", "toggle"))
+    assert lines_of(panel)["Webhook"].state == "off"
+
+
+def test_an_address_that_may_not_be_called_is_refused_at_its_field(panel, settings):
+    settings.OUTBOUND_ALLOWED_NETWORKS = []
+    given = {"confirmed": "yes", "alert_by_webhook": "on", "alert_url": "https://10.0.0.1/x"}
+    page = panel.as_("owner").post(of_project(panel, "webhook", "settings"), given)
+    assert list(page.context["form"].errors) == ["alert_url"]
+    assert Project.objects.get(pk=panel.project.pk).alert_url == ""
+
+
+def test_a_test_mail_goes_to_the_addresses_of_alerts(panel):
+    Project.objects.filter(pk=panel.project.pk).update(alert_emails=["ops@example.com"])
+    assert b"The test was accepted" in panel.as_("owner").post(of_project(panel, "mail", "test")).content
+    assert mail.outbox[0].to == ["ops@example.com"]
+
+
+def test_without_a_mail_server_the_list_and_the_test_say_so(panel, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    Project.objects.filter(pk=panel.project.pk).update(alert_emails=["ops@example.com"])
+    client = panel.as_("owner")
+    assert b"No mail server is set up" in client.get(reverse(LIST)).content
+    assert b"The test failed" in client.post(of_project(panel, "mail", "test")).content
+
+
+def test_a_chat_is_turned_off_and_on_by_its_line(panel):
+    service = panel.rows[AlertService]
+    for is_on in (False, True):
+        panel.as_("owner").post(of_project(panel, service.pk, "toggle"))
+        service.refresh_from_db()
+        assert service.is_enabled is is_on
+
+
+@pytest.mark.parametrize("step", ["settings", "toggle", "test"])
+def test_a_stranger_reaches_no_destination(panel, step):
+    assert panel.as_("stranger").post(of_project(panel, "mail", step)).status_code == 404
+    service = panel.rows[AlertService]
+    theirs = of_project(panel, service.pk, step, panel.other)  # a row of another project, by the stranger's own
+    assert panel.as_("stranger").post(theirs).status_code == 404
+    assert Project.objects.get(pk=panel.project.pk).alert_by_mail
+
+
+def test_nothing_else_has_such_pages(panel):
+    for what in ("quiet", "pigeon", "0", "9" * 40):
+        assert panel.as_("owner").post(of_project(panel, what, "test")).status_code == 404
+    assert panel.as_("owner").get(of_project(panel, "pigeon", "settings")).status_code == 404

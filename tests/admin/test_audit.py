@@ -7,7 +7,7 @@ from django.db import DatabaseError, connection, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import ADDRESS, make_panel, values_on
+from tests.admin.rows import ADDRESS, make_panel, page_with, values_on
 from verification.models import (
     ApiKey,
     AuditEntry,
@@ -40,7 +40,7 @@ def last(**fields):
 
 
 def test_a_saved_form_is_on_record_with_user_address_and_values(panel):
-    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    page = page_with(panel.project, "sends_per_day")
     client = panel.as_("owner")
     client.post(page, values_on(client, page) | {"sends_per_day": 7}, REMOTE_ADDR="192.0.2.7")
     entry = last(object_type="verification.project")

@@ -8,8 +8,9 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import CALLBACK_URL, values_on
+from tests.admin.rows import CALLBACK_URL, page_with, values_on
 from tests.fakes.http_server import FakeHttpServer, answer
+from verification.admin.base.current_project import section_address
 from verification.core import caching
 from verification.models import (
     CircuitBreaker,
@@ -48,7 +49,7 @@ def save(client, address, **values):
 
 def test_autofill_and_the_code_in_the_subject_are_set(panel):
     values = {"web_otp_domain": " Shop.example ", "android_hash": "FA+9qCX9VSu", "code_in_subject": "on"}
-    assert save(panel.as_("owner"), page("project_change", panel.project), **values).status_code == 302
+    assert save(panel.as_("owner"), page_with(panel.project, "web_otp_domain"), **values).status_code == 302
     panel.project.refresh_from_db()
     assert panel.project.web_otp_domain == "shop.example"
     assert (panel.project.android_hash, panel.project.code_in_subject) == ("FA+9qCX9VSu", True)
@@ -69,7 +70,7 @@ def test_autofill_and_the_code_in_the_subject_are_set(panel):
     ],
 )
 def test_a_wrong_domain_or_hash_is_refused_on_its_field(panel, field, text):
-    response = save(panel.as_("owner"), page("project_change", panel.project), **{field: text})
+    response = save(panel.as_("owner"), page_with(panel.project, field), **{field: text})
     assert list(errors(response)) == [field]
 
 
@@ -85,27 +86,27 @@ def step(number: int, channel: str, wait_seconds: int = 30, position: int = 0) -
 
 def test_the_order_of_fallback_is_written_on_the_page(panel):
     values = step(0, "sms", 20, 1) | step(1, "voice", 40, 2)
-    assert save(panel.as_("owner"), page("project_change", panel.project), **values).status_code == 302
+    assert save(panel.as_("owner"), section_address(panel.project, "channels"), **values).status_code == 302
     found = [(each.channel, each.wait_seconds) for each in panel.project.fallback_steps.all()]
     assert found == [("sms", 20), ("voice", 40)]
 
 
-@pytest.mark.parametrize("values", [step(0, "sms", 4), step(0, "sms", 151), step(0, "email"), step(0, "fax")])
+@pytest.mark.parametrize("values", [step(0, "sms", 4), step(0, "sms", 871), step(0, "email"), step(0, "fax")])
 def test_a_step_that_cannot_work_is_refused(panel, values):
-    response = save(panel.as_("owner"), page("project_change", panel.project), **values)
+    response = save(panel.as_("owner"), section_address(panel.project, "channels"), **values)
     assert any(inline_errors(response))
     assert not FallbackStep.objects.exists()
 
 
 def test_a_channel_stands_in_the_order_once(panel):
     values = step(0, "sms") | step(1, "sms")
-    assert save(panel.as_("owner"), page("project_change", panel.project), **values).status_code == 200
+    assert save(panel.as_("owner"), section_address(panel.project, "channels"), **values).status_code == 200
     assert not FallbackStep.objects.exists()
 
 
 def test_a_new_channel_comes_last(panel):
     FallbackStep.objects.create(project=panel.project, channel="sms", position=4)
-    shown = panel.as_("owner").get(page("project_change", panel.project))
+    shown = panel.as_("owner").get(section_address(panel.project, "channels"))
     formsets = [inline.formset for inline in shown.context["inline_admin_formsets"]]
     (steps,) = [formset for formset in formsets if formset.model is FallbackStep]
     assert steps.empty_form["position"].value() == 5
@@ -119,7 +120,7 @@ def test_a_step_of_another_project_is_not_reached_by_its_id(panel):
         "fallback_steps-0-project": panel.other.pk,
         "fallback_steps-0-DELETE": "on",
     }
-    save(panel.as_("owner"), page("project_change", panel.project), **forged)
+    save(panel.as_("owner"), section_address(panel.project, "channels"), **forged)
     assert FallbackStep.objects.get(pk=theirs.pk).channel == "sms"
 
 

@@ -1,6 +1,7 @@
 """Calling the API in tests: one method a endpoint, JSON in, JSON out."""
 
 import json
+from urllib.parse import urlencode
 
 ENDPOINTS = (  # method, path, kind of key
     ("POST", "/session/create", "api"),
@@ -8,11 +9,16 @@ ENDPOINTS = (  # method, path, kind of key
     ("GET", "/session/channels", "api"),
     ("POST", "/session/check", "api"),
     ("GET", "/session/settings", "api"),
+    ("GET", "/session/delivery", "api"),
     ("POST", "/session/verify", "secret"),
+    ("GET", "/session", "secret"),
+    ("GET", "/session/01ARZ3NDEKTSV4RRFFQ69G5FAV", "secret"),
     ("POST", "/manual/send", "secret"),
     ("GET", "/manual/message/1", "secret"),
+    ("POST", "/manual/verified", "secret"),
     ("GET", "/manual/channels", "secret"),
     ("GET", "/events", "secret"),
+    ("GET", "/events/evt_1", "secret"),
 )
 POSTS = tuple(endpoint for endpoint in ENDPOINTS if endpoint[0] == "POST")
 
@@ -58,8 +64,20 @@ class Api:
     def check(self, session_id, code):
         return self.call("POST", "/session/check", {"session_id": session_id, "code": code}, key=self.api_key)
 
-    def verify(self, token):
-        return self.call("POST", "/session/verify", {"verify_token": token}, key=self.secret_key)
+    def verify(self, token, *, headers=None):
+        return self.call("POST", "/session/verify", {"verify_token": token}, key=self.secret_key, headers=headers)
+
+    def read(self, session_id):
+        return self.call("GET", f"/session/{session_id}", key=self.secret_key)
+
+    def sessions(self, **query):
+        return self.call("GET", f"/session?{urlencode(query)}", key=self.secret_key)
+
+    def cancel(self, session_id):
+        return self.call("POST", f"/session/{session_id}/cancel", key=self.secret_key)
+
+    def delivery(self, session_id):
+        return self.call("GET", f"/session/delivery?session_id={session_id}", key=self.api_key)
 
     def channels(self, session_id=None):
         query = f"?session_id={session_id}" if session_id else ""
@@ -76,12 +94,19 @@ class Api:
         body = {"to": to, "channel": channel, **body}
         return self.call("POST", "/manual/send", body, key=self.secret_key, headers=headers)
 
-    def events(self, after=None):
-        query = "" if after is None else f"?after={after}"
-        return self.call("GET", f"/events{query}", key=self.secret_key)
+    def events(self, after=None, **query):
+        given = query if after is None else {"after": after, **query}
+        asked = "&".join(f"{name}={value}" for name, value in given.items())
+        return self.call("GET", f"/events?{asked}", key=self.secret_key)
+
+    def event(self, event_id):
+        return self.call("GET", f"/events/{event_id}", key=self.secret_key)
 
     def manual_message(self, message_id):
         return self.call("GET", f"/manual/message/{message_id}", key=self.secret_key)
+
+    def report_verified(self, **body):
+        return self.call("POST", "/manual/verified", body, key=self.secret_key)
 
     def manual_channels(self):
         return self.call("GET", "/manual/channels", key=self.secret_key)

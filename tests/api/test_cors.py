@@ -4,6 +4,7 @@ import pytest
 
 from tests import factories
 from tests.api.calls import ENDPOINTS, Api, problem
+from tests.fakes.outage import database_away
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +47,7 @@ def test_a_preflight_from_a_listed_origin_is_allowed_without_a_key(api, method, 
 
 def test_a_preflight_allows_the_headers_that_we_read_and_no_others(api):
     allowed = preflight(api, "/session/create")["Access-Control-Allow-Headers"].split(", ")
-    assert set(allowed) == {"content-type", "x-api-key", "accept-language", "x-request-id"}
+    assert set(allowed) == {"content-type", "x-api-key", "accept-language", "x-request-id", "traceparent"}
 
 
 def test_a_preflight_allows_no_credentials(api):
@@ -103,7 +104,8 @@ def test_the_answer_may_be_read_by_a_listed_origin(api, method, path, kind):
     body = {} if method == "POST" else None
     response = api.call(method, path, body, key=api.api_key, headers={"origin": ORIGIN})
     assert response["Access-Control-Allow-Origin"] == ORIGIN
-    assert set(response["Access-Control-Expose-Headers"].split(", ")) == {"Date", "Retry-After", "X-Request-Id"}
+    exposed = set(response["Access-Control-Expose-Headers"].split(", "))
+    assert exposed == {"Date", "Retry-After", "X-Request-Id", "RateLimit", "RateLimit-Policy"}
 
 
 def test_an_error_may_be_read_too(api):
@@ -116,10 +118,28 @@ def test_a_refused_kind_of_key_may_be_read_too(api):
     assert (response.status_code, response["Access-Control-Allow-Origin"]) == (403, ORIGIN)
 
 
+@every_browser_endpoint
 @pytest.mark.parametrize("key", ["", "ww_api_nonsense"])
-def test_without_a_projects_key_no_origin_may_read(api, key):
-    response = api.call("POST", "/session/create", {}, key=key, headers={"origin": ORIGIN})
-    assert response.status_code == 401
+def test_an_origin_of_any_project_may_read_that_its_key_is_wrong(api, method, path, kind, key):
+    refused, elsewhere = (
+        api.call(method, path, {}, key=key, headers={"origin": origin}) for origin in (ORIGIN, "https://evil.example")
+    )
+    assert refused.status_code == elsewhere.status_code == 401
+    assert refused["WWW-Authenticate"] == "ApiKey"
+    assert refused["Access-Control-Allow-Origin"] == ORIGIN
+    assert cors_headers(elsewhere) == []
+
+
+def test_without_a_key_nothing_else_may_be_read(api):
+    response = api.call("GET", "/session/challenge?project=nobody", headers={"origin": ORIGIN})
+    assert problem(response) == (400, "validation_error")
+    assert cors_headers(response) == []
+
+
+def test_while_the_database_is_away_a_missing_key_is_still_told(api, transactional_db):
+    with database_away():
+        response = api.call("POST", "/session/create", {}, headers={"origin": ORIGIN})
+    assert problem(response) == (401, "missing_api_key")
     assert cors_headers(response) == []
 
 

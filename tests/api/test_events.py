@@ -45,12 +45,43 @@ def test_without_a_place_it_tells_where_new_events_follow(api, told):
     assert types(api.events(api.events().data["after"])) == []
 
 
-def test_pages_follow_each_other_without_a_gap(api, told, monkeypatch):
-    monkeypatch.setattr(event_feed, "PAGE", 1)
-    after, found = "0", []
-    while new := types(answer := api.events(after)):
-        found, after = found + new, answer.data["after"]
-    assert found == ["session.opened", "session.verified", "message.finished"]
+def all_pages(api, **query):
+    """Ask until there is no more, and return the types and the number of answers."""
+    after, found, asked = "0", [], 0
+    while True:
+        answer = api.events(after, **query)
+        found, after, asked = found + types(answer), answer.data["after"], asked + 1
+        if not answer.data["has_more"]:
+            return found, asked
+
+
+@pytest.mark.parametrize(("limit", "asked"), [(1, 3), (2, 2), (3, 1), (100, 1)])
+def test_pages_follow_each_other_without_a_gap(api, told, limit, asked):
+    assert all_pages(api, limit=limit) == (["session.opened", "session.verified", "message.finished"], asked)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("session.verified", ["session.verified"]),
+        ("message.finished,session.opened", ["session.opened", "message.finished"]),
+        ("session.locked", []),
+    ],
+)
+def test_only_the_types_that_are_wanted_are_listed(api, told, wanted, found):
+    assert all_pages(api, type=wanted) == (found, 1)
+    assert all_pages(api, type=wanted, limit=1) == (found, max(len(found), 1))
+
+
+def test_behind_many_events_of_other_types_there_is_more(api, told, monkeypatch):
+    monkeypatch.setattr(event_feed, "LOOK", 2)
+    assert all_pages(api, type="message.finished") == (["message.finished"], 2)
+    assert types(api.events("0", type="message.finished")) == []
+
+
+def test_a_place_is_passed_on_over_events_of_other_types(api, told):
+    after = api.events("0", type="session.locked").data["after"]
+    assert types(api.events(after)) == []
 
 
 def test_another_projects_events_are_not_listed(api, told, project):
@@ -78,6 +109,43 @@ def test_the_description_says_which_places_are_taken(client, api, after):
 @pytest.mark.parametrize("after", ["", "x", "1", "-1", "1-", "99999999999999999-1", "1-1&after=2", "1" * 41, "%00"])
 def test_a_text_that_is_no_place_is_a_wrong_field(api, after):
     assert wrong_fields(api.events(after)) == ["after"]
+
+
+@pytest.mark.parametrize("limit", ["", "0", "101", "-1", "1.0", "ten", "05", "1&limit=2", "9" * 5_000])
+def test_a_limit_out_of_its_range_is_a_wrong_field(api, limit):
+    assert wrong_fields(api.events("0", limit=limit)) == ["limit"]
+
+
+@pytest.mark.parametrize("wanted", ["", "session", "session.verified,", "session.verified;session.locked", "%00"])
+def test_a_type_that_there_is_not_is_a_wrong_field(api, wanted):
+    assert wrong_fields(api.events("0", type=wanted)) == ["type"]
+
+
+def test_each_event_is_read_by_its_id(api, told):
+    for event in api.events("0").data["events"]:
+        answer = api.event(event["id"])
+        assert (answer.status_code, answer.data) == (200, event)
+
+
+def test_an_event_of_another_project_is_unknown(api, told):
+    from tests import factories
+    from tests.api.calls import Api
+
+    other = factories.project()
+    stranger = Api(api.client, other.api_key, other.secret_key)
+    for event in api.events("0").data["events"]:
+        assert problem(stranger.event(event["id"])) == (404, "not_found")
+
+
+@pytest.mark.parametrize("event_id", ["evt_0", "evt_", "msg_x", "evt_1_1", "ses_1", "1", "%00", "evt_" + "9" * 5_000])
+def test_an_id_of_no_event_is_unknown(api, told, event_id):
+    assert problem(api.event(event_id)) == (404, "not_found")
+
+
+def test_neither_kind_of_event_is_found_by_the_number_of_the_other(api, told):
+    opened, _, finished = api.events("0").data["events"]
+    for event_id in (opened["id"].replace("evt", "msg"), finished["id"].replace("msg", "evt")):
+        assert problem(api.event(event_id)) == (404, "not_found")
 
 
 def test_an_api_key_reads_no_events(api):

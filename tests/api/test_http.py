@@ -42,9 +42,8 @@ def test_the_type_is_the_address_of_the_codes_documentation(api):
     "path",
     [
         "/nowhere",
-        "/session",
-        "/session/",
         "/session/nowhere",
+        "/session/nowhere/cancel",
         "/session/create/x",
         "/session/create//",
         "/session//create",

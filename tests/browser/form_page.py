@@ -35,7 +35,7 @@ PAGE = """<!doctype html><html lang="en" {html}><meta charset="utf-8">
 APP = """<!doctype html><html lang="en"><meta charset="utf-8"><title>Shop</title><link rel="icon" href="data:,">
 <main></main><script type="module" src="/app.js"></script>"""
 SCRIPT = """window.events = [];
-for (const name of ["sent", "verified", "error", "expired"])
+for (const name of ["sent", "verified", "error", "expired", "elsewhere"])
   document.querySelector("watchword-verify").addEventListener(name, ({ detail }) => events.push([name, detail]));
 """
 

@@ -11,6 +11,8 @@ from django.utils import timezone
 from tests.admin.rows import make_panel
 from tests.browser.test_admin import PASSWORD, log_in
 from tests.live import wait_until
+from verification.admin.base.current_project import section_address
+from verification.admin.projects.sections import SECTIONS
 from verification.models import (
     BreakerOpening,
     Channel,
@@ -95,8 +97,12 @@ def pages_of(panel):
         "alert",
         "auditentry",
         "routingrule",
+        "alertservice",
     ):
         yield reverse(f"admin:verification_{name}_changelist")
+    for step in ("settings", "test"):
+        yield reverse(f"admin:verification_alert_{step}", args=(panel.project.pk, "mail"))
+    yield reverse("admin:verification_message_changelist", query={"status": "failed", "channel__exact": "sms"})
     yield reverse("admin:verification_find")
     yield reverse("admin:verification_find", query={"q": "+447700900123"})
     yield reverse("admin:verification_figures")
@@ -113,6 +119,9 @@ def pages_of(panel):
         "project_show_hosted_page",
     ):
         yield reverse(f"admin:verification_{name}", args=(panel.project.pk,))
+    for section in SECTIONS:
+        yield section_address(panel.project, section.slug)
+    yield reverse("admin:verification_project_show_people", args=(panel.project.pk,))
     yield reverse("admin:verification_provider_show_prices", args=(panel.rows[Provider].pk,))
     for channel in ("sms", "email", "voice"):
         query = {"project": panel.project.pk, "channel": channel, "language": "en"}
@@ -176,11 +185,16 @@ def test_the_keyboard_sets_a_filter_and_closes_the_filters(live_server, browser_
     page.locator("#changelist-filter").wait_for(state="visible")
     page.keyboard.press("Escape")
     page.locator("#changelist-filter").wait_for(state="hidden")
-    wait_until(lambda: focused(page).startswith("Filters"), "the focus is back")
+    wait_until(lambda: "Filters" in focused(page), "the focus is back")
     page.keyboard.press("Enter")
-    tab_to(page, "Failed")
+    page.wait_for_function("document.activeElement.name == 'from'")
+    page.locator("#changelist-filter [name=status]").focus()
+    page.keyboard.type("Failed")
+    tab_to(page, "Apply")
     page.keyboard.press("Enter")
-    page.wait_for_url("**status=*")
+    page.wait_for_url("**status=failed*")
+    assert "channel" not in page.url  # what was left empty is in no address
+    assert page.get_by_text("Status: Failed").is_visible()
 
 
 def test_the_keyboard_opens_the_menu_of_a_phone(live_server, browser_page, panel):

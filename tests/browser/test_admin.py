@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from tests import factories
+from verification.admin.base.current_project import section_address
 from verification.models import Membership
 
 pytestmark = [
@@ -42,7 +43,7 @@ def test_an_owner_adds_a_provider_and_issues_a_key(live_server, browser_page):
     page.wait_for_url(live_server.url + reverse("admin:verification_provider_changelist"))
     assert project.providers.get(name="Mail server").settings["from_email"] == "login@example.com"
 
-    page.goto(live_server.url + reverse("admin:verification_project_change", args=(project.pk,)))
+    page.goto(live_server.url + section_address(project, "keys"))
     page.get_by_role("link", name="Issue a key").click()
     page.get_by_role("button", name="Issue the key").click()
     assert page.locator(".ww-secret-text").inner_text().startswith("ww_api_")
@@ -58,24 +59,37 @@ def test_an_owner_adds_a_provider_and_issues_a_key(live_server, browser_page):
     assert complaints == []
 
 
-def test_whoever_saves_and_goes_on_finds_the_same_tab_open(live_server, browser_page):
+def test_whoever_saves_finds_the_same_section_open(live_server, browser_page):
     project = factories.project("Shop").row
     Membership.objects.create(project=project, user=User.objects.create_user("owner", password=PASSWORD, is_staff=True))
     page, complaints = browser_page
     page.set_viewport_size({"width": 1280, "height": 800})
     log_in(page, live_server)
     page.goto(live_server.url + reverse("admin:verification_project_change", args=(project.pk,)))
-    tabs = page.get_by_role("tab").all()
-    assert len({tab.bounding_box()["y"] for tab in tabs}) == 1  # they stand in one line
-
-    page.get_by_role("tab", name="Protection").click()
-    page.fill("#id_guard_prefix_numbers", "7")
-    page.get_by_role("button", name="Save and continue editing").click()
+    sections = page.get_by_role("navigation", name="Project settings")
+    sections.get_by_role("link", name="Limits").click()
+    page.fill("#id_sends_per_day", "7")
+    assert not page.locator("#id_requests_per_second").is_visible()
+    page.get_by_text("Advanced", exact=True).click()
+    page.fill("#id_requests_per_second", "70")
+    page.get_by_role("button", name="Save", exact=True).click()
     page.get_by_text("was changed successfully").wait_for()
-    assert page.get_by_role("tab", selected=True).inner_text() == "Protection"
-    assert page.locator("#id_guard_prefix_numbers").is_visible()
+    assert sections.locator("[aria-current=page]").inner_text() == "Limits"
     project.refresh_from_db()
-    assert project.guard_prefix_numbers == 7 and complaints == []
+    assert (project.sends_per_day, project.requests_per_second, complaints) == (7, 70, [])
+
+
+def test_the_sections_are_a_row_on_a_phone_that_begins_at_the_open_one(live_server, browser_page):
+    project = factories.project("Shop").row
+    Membership.objects.create(project=project, user=User.objects.create_user("owner", password=PASSWORD, is_staff=True))
+    page, _ = browser_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    log_in(page, live_server)
+    page.goto(live_server.url + section_address(project, "retention"))
+    current = page.locator(".ww-sections [aria-current=page]")
+    box = current.bounding_box()
+    assert current.inner_text() == "Retention" and box["x"] >= 0 and box["x"] + box["width"] <= 390
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
 def test_nothing_comes_from_elsewhere(live_server, browser_page):

@@ -36,3 +36,43 @@ def test_the_slash_and_a_number_lead_to_what_happened(live_server, browser_page,
     assert page.get_by_text("Gateway refused the recipient").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert complaints == []
+
+
+@pytest.fixture
+def owner(live_server, browser_page):
+    panel = make_panel()
+    user = User.objects.get(username="owner")
+    user.set_password(PASSWORD)
+    user.save()
+    page, _ = browser_page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    log_in(page, live_server)
+    return panel
+
+
+def test_letters_lead_to_a_page_and_the_arrows_choose_among_several(live_server, browser_page, owner):
+    page, complaints = browser_page
+    page.keyboard.press("Control+k")
+    page.keyboard.type("alert")
+    options = page.get_by_role("option")
+    options.first.wait_for()
+    assert options.first.inner_text().endswith("Alerts")
+    page.keyboard.press("ArrowDown")
+    chosen = page.get_by_role("option", selected=True)
+    assert "Alert destinations" in chosen.inner_text()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/alertservice/**")
+    assert complaints == []
+
+
+def test_a_number_is_looked_for_and_escape_closes_what_is_offered(live_server, browser_page, owner):
+    page, complaints = browser_page
+    page.keyboard.press("/")
+    page.keyboard.type("Quiet hours")
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("Escape")
+    page.get_by_role("option").first.wait_for(state="hidden")
+    page.locator("[data-find]").fill(ADDRESS)
+    page.keyboard.press("Enter")
+    page.wait_for_url(live_server.url + reverse("admin:verification_session_change", args=(owner.rows[Session].pk,)))
+    assert complaints == []

@@ -22,19 +22,19 @@ public class Flow {
         String to = System.getenv("TO");
         SessionApi sessions = new SessionApi(app);
         String session = sessions
-            .createSession(new SessionCreateRequest().to(to).type(Channel.SMS), null, null)
+            .createSession(new SessionCreateRequest().to(to).type(Channel.SMS), null, null, null)
             .getSessionId();
         Problem wrong = null;
         try {
-            sessions.checkSession(new SessionCheckRequest().sessionId(session).code("000000"), null);
+            sessions.checkSession(new SessionCheckRequest().sessionId(session).code("000000"), null, null);
         } catch (ApiException refused) {
             wrong = app.getObjectMapper().readValue(refused.getResponseBody(), Problem.class);
         }
         if (wrong.getCode() != ErrorCode.INVALID_CODE) throw new AssertionError(wrong);
         SessionCheckResponse right = sessions.checkSession(
-            new SessionCheckRequest().sessionId(session).code(System.getenv("CODE")), null);
+            new SessionCheckRequest().sessionId(session).code(System.getenv("CODE")), null, null);
         SessionVerifyResponse verified = new VerifyApi(server)
-            .verifySession(new SessionVerifyRequest().verifyToken(right.getVerifyToken()), null);
+            .verifySession(new SessionVerifyRequest().verifyToken(right.getVerifyToken()), null, null);
         ManualApi manual = new ManualApi(server);
         ManualSendResponse sent = manual.sendMessage(
             new ManualSendRequest().to(to).channel(Channel.SMS), null, null);

@@ -49,6 +49,10 @@ def sync_flow() -> str:
         sent = watchword.send_message(to, watchword.manual_channels()[0].type, code="493817")
         assert watchword.open_envelope(sent.code) == "493817"
         message = watchword.read_message(sent.message_id)
+        events = list(watchword.iterate_events(types=["session.opened"]))
+        assert {event.type for event in events} == {"session.opened"}
+        assert watchword.read_event(events[0].id) == events[0]
+        assert len(watchword.list_events("0", limit=1).events) == 1
         return told(wrong, checked.is_test, verified.phone, sent.message_id, message)
 
 
@@ -66,6 +70,10 @@ async def async_flow() -> str:
         sent = await watchword.send_message(to, (await watchword.manual_channels())[0].type, code="493817")
         assert watchword.open_envelope(sent.code) == "493817"
         message = await watchword.read_message(sent.message_id)
+        events = [event async for event in watchword.iterate_events(types=["session.opened"])]
+        assert {event.type for event in events} == {"session.opened"}
+        assert await watchword.read_event(events[0].id) == events[0]
+        assert len((await watchword.list_events("0", limit=1)).events) == 1
         return told(wrong, checked.is_test, verified.phone, sent.message_id, message)
 
 

@@ -1,5 +1,5 @@
 // The flow, by our TypeScript package.
-import { InvalidCode, TestLoginRefused, Watchword, type Message } from "watchword-client";
+import { InvalidCode, TestLoginRefused, Watchword, type Event, type Message } from "watchword-client";
 
 declare const process: { env: Record<string, string> };
 const { BASE_URL, API_KEY, SECRET_KEY, TO, CODE } = process.env as Record<string, string>;
@@ -31,6 +31,28 @@ must(verified.recipient === TO && verified.isTest, "verified");
 const [channel] = await watchword.manualChannels();
 const sent = await watchword.sendMessage(TO!, channel!.type, { code: "493817" });
 must((await watchword.openEnvelope(sent.code)) === "493817", "envelope");
+const events: Event[] = [];
+for await (const event of watchword.iterateEvents("0", { types: ["session.opened"] })) events.push(event);
+must(events.length > 0 && events.every((event) => event.type === "session.opened"), "events");
+must((await watchword.readEvent(events[0]!.id)).id === events[0]!.id, "event");
+must((await watchword.listEvents("0", { limit: 1 })).events.length === 1 && !(await watchword.listEvents()).has_more, "list");
+const pages = [
+  { events: [{ id: "evt_1" }], after: "1-1", has_more: true },
+  { events: [], after: "2-2", has_more: true },
+  { events: [{ id: "evt_3" }], after: "3-3", has_more: false },
+];
+const asked: string[] = [];
+const paged = new Watchword({
+  baseUrl: BASE_URL!,
+  secretKey: SECRET_KEY!,
+  fetch: async (address) => {
+    asked.push(new URL(String(address)).searchParams.get("after") ?? "");
+    return Response.json(pages.shift());
+  },
+});
+const ids: string[] = [];
+for await (const event of paged.iterateEvents()) ids.push(event.id);
+must(ids.join() === "evt_1,evt_3" && asked.join() === "0,1-1,2-2", "pages");
 const message: Message = await watchword.readMessage(sent.message_id);
 console.log(
   JSON.stringify({

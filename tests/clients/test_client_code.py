@@ -195,7 +195,7 @@ EVENT = {"id": "evt_1", "type": "session.opened", "timestamp": "2026-11-24T10:00
 @pytest.fixture
 def listening():
     """A service that has another event for whoever asks, and the environment of the command that asks it."""
-    page = json.dumps({"events": [EVENT] * 100, "after": "1-1"}).encode()
+    page = json.dumps({"events": [EVENT] * 100, "after": "1-1", "has_more": True}).encode()
     with FakeHttpServer(default=answer(200, page, {"content-type": "application/json"})) as server:
         source = str(PACKAGES / "watchword-python" / "src")
         yield {**os.environ, "PYTHONPATH": source, "WATCHWORD_URL": server.url, "WATCHWORD_SECRET_KEY": "ww_secret_x"}

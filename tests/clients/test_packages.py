@@ -1,6 +1,7 @@
 """Our packages and examples run the flow against a live service, as a customer installs and runs them."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -137,6 +138,29 @@ def test_the_command_forwards_events_signed_and_stops_at_the_last(wheel, environ
     assert "watchword-client = watchword.command:main" in entry.read_text()
 
 
+def test_the_command_filters_replays_and_makes_up(wheel, environment, tmp_path):
+    program = [sys.executable, "-c", "import sys; from watchword.command import main; sys.exit(main())"]
+    keys = {"WATCHWORD_URL": environment["BASE_URL"], "WATCHWORD_SECRET_KEY": environment["SECRET_KEY"]}
+    own = {**keys, "WATCHWORD_WEBHOOK_SECRET": environment["WEBHOOK_SECRET"], "PYTHONPATH": str(wheel)}
+    run(sys.executable, HERE / "flow_watchword.py", "sync", cwd=tmp_path, PYTHONPATH=str(wheel), **environment)
+    shown = ["listen", "--oldest", "--once", "--json", "--type", "session.verified"]
+    listed = [json.loads(line) for line in run(*program, *shown, cwd=tmp_path, **own).splitlines()]
+    assert {line["type"] for line in listed} == {"session.verified"}
+    with FakeHttpServer() as server:
+        server.script(answer(204, b""), answer(204, b""))
+        forward = ["--forward", f"{server.url}/hook", "--json"]
+        replayed = json.loads(run(*program, "listen", "--id", listed[0]["id"], *forward, cwd=tmp_path, **own))
+        made_up = json.loads(run(*program, "trigger", "session.locked", *forward, cwd=tmp_path, **own))
+        again, sample = server.requests
+    assert replayed == {**listed[0], "answer": "HTTP 204"} and again.headers["webhook-id"] == listed[0]["id"]
+    locked = watchword.verify_event(sample.headers, sample.body, environment["WEBHOOK_SECRET"])
+    assert (locked.type, made_up["answer"]) == ("session.locked", "HTTP 204")
+    refused = subprocess.run(
+        [*program, "trigger", "session.locked", "--forward", server.url], env={**os.environ, **own}, capture_output=True
+    )
+    assert refused.returncode == 1 and b"no answer" in refused.stdout
+
+
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_typescript(compiled, environment, runtime):
     command = RUNTIMES[runtime]
@@ -144,7 +168,15 @@ def test_typescript(compiled, environment, runtime):
     assert flow(run(*command, "flow.js", cwd=compiled, **environment)) == SEEN
 
 
-@pytest.mark.parametrize("command", [["php", "php/verify.php"], ["go", "run", "go/main.go"]], ids=["php", "go"])
+EXAMPLES = {
+    "php": ["php", "php/verify.php"],
+    "go": ["go", "run", "go/main.go"],
+    "java": ["java", "java/Verify.java"],
+    "ruby": ["ruby", "ruby/verify.rb"],
+}
+
+
+@pytest.mark.parametrize("command", EXAMPLES.values(), ids=EXAMPLES)
 def test_an_example_verifies_after_a_wrong_code(environment, command):
     need(command[0])
     typed = f"000000\n{CODE}\n"

@@ -54,3 +54,22 @@ def test_of_several_projects_one_is_named(happened):
     with pytest.raises(CommandError, match="--project"):
         run("listen", "--once")
     assert run("listen", "--oldest", "--once", "--project", other.row.name) == ""
+
+
+def test_only_the_types_that_are_wanted_are_printed(happened):
+    told = run("listen", "--oldest", "--once", "--json", "--type", "session.verified,session.locked").splitlines()
+    assert [json.loads(line)["type"] for line in told] == ["session.verified"]
+    with pytest.raises(CommandError, match=r"session\.expired"):
+        run("listen", "--once", "--type", "verified")
+
+
+def test_one_event_is_replayed_by_its_id(happened):
+    last = WebhookEvent.objects.last()
+    with FakeHttpServer() as server:
+        server.script(answer(204, b""))
+        url = f"http://localhost:{server.port}/hook"
+        told = json.loads(run("listen", "--json", "--id", last.webhook_id, "--forward", url))
+        (request,) = server.requests
+    assert (told["id"], told["answer"]) == (request.headers["webhook-id"], "HTTP 204") == (last.webhook_id, "HTTP 204")
+    with pytest.raises(CommandError, match="no such event"):
+        run("listen", "--id", "evt_0")

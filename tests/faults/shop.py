@@ -52,8 +52,8 @@ class Shop:
     def check(self, session_id: str, code: str):
         return self.as_app("POST", "/session/check", {"session_id": session_id, "code": code})
 
-    def verify(self, token: str):
-        return self.as_server("POST", "/session/verify", {"verify_token": token})
+    def verify(self, token: str, headers: dict | None = None):
+        return self.as_server("POST", "/session/verify", {"verify_token": token}, headers=headers)
 
     def send(self, to: str, headers: dict | None = None, **fields):
         return self.as_server("POST", "/manual/send", {"to": to, "channel": "sms", **fields}, headers=headers)

@@ -67,6 +67,15 @@ def test_of_50_parallel_verifies_one_succeeds(shop):
     assert [body for status, body, _ in answers if status == 200] == [{"phone": to}]
 
 
+def test_of_50_parallel_verifies_with_one_key_one_uses_the_token_up_and_all_read_its_answer(shop):
+    to = recipient()
+    token = shop.token_for(to)
+    answers = at_once(50, lambda _: shop.verify(token, {"Idempotency-Key": "lost"}))
+    assert statuses(answers) == {200: 50}
+    assert {body["phone"] for _, body, _ in answers} == {to}
+    assert sum("Idempotency-Replayed" in headers for _, _, headers in answers) == 49
+
+
 # --- sessions and messages ----------------------------------------------------------------------------------------
 
 

@@ -67,10 +67,11 @@ def test_installing_the_statements_again_changes_nothing(db):
 def test_a_function_of_the_version_before_stays_for_its_processes(db):
     with connection.cursor() as cursor:
         cursor.execute(
-            "CREATE FUNCTION redeem_token(p_project bigint) RETURNS text LANGUAGE sql AS $$ SELECT 'former' $$"
+            "CREATE FUNCTION redeem_verify_token(p_project bigint) RETURNS text LANGUAGE sql AS $$ SELECT 'former' $$"
         )
     install._install(WATCHED, using="default")
-    assert {"redeem_token(bigint)", "redeem_token(bigint,bytea,uuid,text)"} <= {name for name, _ in functions()}
+    installed = {name for name, _ in functions()}
+    assert {"redeem_verify_token(bigint)", "redeem_verify_token(bigint,bytea,bytea,uuid,text)"} <= installed
 
 
 @pytest.mark.django_db(transaction=True)

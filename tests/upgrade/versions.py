@@ -16,9 +16,15 @@ import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from tests.upgrade.breaking import without_prose
+
+# Settings ask where servers are; describing the API asks none of them.
+UNUSED_SERVERS = {"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none", "REDIS_URL": "redis://127.0.0.1:1/0"}
 ROOT = Path(__file__).resolve().parent.parent.parent
 FILE = Path(__file__).with_name("released.json")
+API_FILE = Path(__file__).with_name("released_api.json")  # the release's description of the API, without its prose
 
 # From the name of a function to the end of what its callers see: parameters, columns and type of the result.
 HEADER = re.compile(r"CREATE OR REPLACE (?:FUNCTION|AGGREGATE)\s+(\w+)\s*(\(.*?)(?=\s(?:LANGUAGE|AS)\b|;)", re.DOTALL)
@@ -68,6 +74,15 @@ def interpreter_of(code: Path, folder: Path) -> str:
     install = [interpreter, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
     subprocess.run([*install, "-r", code / "requirements" / "production.txt"], check=True, stderr=subprocess.DEVNULL)
     return interpreter
+
+
+def description(code: Path, interpreter: str) -> dict[str, Any]:
+    """Return the description of the API that this code makes, without its prose."""
+    command = [interpreter, "manage.py", "spectacular", "--format", "openapi-json"]
+    environment = {**os.environ, **UNUSED_SERVERS, "EMBEDDED": "true", "BASE_URL": "https://codes.example.com"}
+    made = subprocess.run(command, cwd=code, env=environment, stdout=subprocess.PIPE, check=True)
+    document: dict[str, Any] = without_prose(json.loads(made.stdout))
+    return document
 
 
 def copy_of_this_version(folder: Path) -> Path:

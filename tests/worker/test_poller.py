@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from verification.worker import poller
-from verification.worker.poller import Poller, Timetable
+from verification.worker.poller import PeriodicRunner, Poller
 from verification.worker.runner import PeriodicLease
 
 
@@ -24,7 +24,7 @@ def poll(monkeypatch):
     yield run
     stopping.set()
     for one in started:
-        one.bell.set()
+        one.wake.set()
         one.join()
 
 
@@ -45,7 +45,12 @@ def test_a_thread_that_gets_free_is_given_the_next_row_at_once(poll):
 def test_what_fails_beside_the_rows_keeps_nobody_from_them(poll):
     done = threading.Event()
     rows = iter([["row"]])
-    poll(claim=lambda free, in_progress: next(rows, []), work=lambda row: done.set(), tidy=lambda: 1 / 0, threads=1)
+    poll(
+        claim=lambda free, in_progress: next(rows, []),
+        work=lambda row: done.set(),
+        before_round=lambda: 1 / 0,
+        threads=1,
+    )
     assert done.wait(10)
 
 
@@ -54,7 +59,7 @@ def test_what_fails_again_and_again_is_told_once_until_its_reason_changes_and_wh
     caplog.set_level("INFO", logger=poller.__name__)
     fails, works = iter([ValueError, ValueError, ValueError, KeyError, KeyError, OSError]), threading.Event()
 
-    def tidy():
+    def before_round():
         if works.is_set():
             works.wait(0.01)
         elif error := next(fails, None):
@@ -62,7 +67,7 @@ def test_what_fails_again_and_again_is_told_once_until_its_reason_changes_and_wh
         else:
             works.set()
 
-    started = poll(tidy=tidy)
+    started = poll(before_round=before_round)
     assert works.wait(10)
     started.stopping.set()
     started.join(10)
@@ -78,12 +83,12 @@ def test_what_goes_on_failing_is_told_again_now_and_then(poll, monkeypatch, capl
     monkeypatch.setattr(poller, "TELL_AGAIN_SECONDS", 0.0)
     tries, done = iter(range(3)), threading.Event()
 
-    def tidy():
+    def before_round():
         if next(tries, None) is not None:
             raise ValueError
         done.set()
 
-    poll(tidy=tidy)
+    poll(before_round=before_round)
     assert done.wait(10)
     assert len([record for record in caplog.records if "failed" in record.getMessage()]) == 3
 
@@ -105,7 +110,7 @@ def test_a_run_that_could_not_be_claimed_is_asked_for_again_at_once():
 
 def test_a_part_of_the_upkeep_that_fails_keeps_no_other_from_its_turn():
     done = []
-    upkeep = Timetable(
+    upkeep = PeriodicRunner(
         [(0.0, lambda: 1 / 0), (0.0, lambda: done.append("often")), (3600.0, lambda: done.append("seldom"))]
     )
     for _ in range(2):
@@ -129,8 +134,8 @@ def test_a_bell_is_heard_while_another_row_is_being_worked_on(poll):
 
     started = poll(claim=claim, work=work, threads=2)
     while not started.in_progress:
-        started.bell.set()
+        started.wake.set()
     rows.append(["quick"])
-    started.bell.set()
+    started.wake.set()
     assert done.wait(10)
     let_go.set()

@@ -1,4 +1,4 @@
-"""Alert services: the chats and services beside mail that a project's alerts are written to."""
+"""The page of alert destinations, and the form of the chats and services that are rows of their own."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Any
 from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop
+from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminPasswordWidget
 
+from verification.admin.alert_destinations import context_of, settings_view, test_service, test_view, toggle_view
 from verification.admin.auth.reauthentication import without_asking
-from verification.admin.base.display import label, page_address, time_ago_label, yes_or_no
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.models import AlertService, Right
 from verification.services.notifications import alert_services
@@ -64,18 +63,26 @@ class AlertServiceAdmin(ScopedAdmin):
     viewers = adders = changers = deleters = Right.CHANGE
     form = AlertServiceForm
     fields = ("project", "kind", "name", "new_secret", "chat", "is_enabled")
-    list_display = ("name_label", "kind_label", "enabled", "state", "project")
+    list_display = ("name", "kind", "is_enabled", "project")
     list_select_related = ("project",)
     intro = gettext_lazy(
-        "Each alert of a project is written to its services here, beside mail and the signed call. Quiet hours and"
-        " the weekly digest are set on the project's page, under <em>Alerts &amp; retention</em>."
+        "Every alert of a project goes to each destination that is on. In quiet hours e-mails and chats wait until they"
+        ' end, unless a channel is down; the webhook is called at once. What was sent is under <a class="ww-link"'
+        ' href="../alert/">Alerts</a>.'
     )
-    empty_text = gettext_lazy("Alerts go by mail alone so far.")
+    change_list_template = "admin/verification/alertservice/change_list.html"
+    actions = None
     actions_detail = ("send_test",)
 
-    @admin.display(description=gettext_lazy("Enabled"))
-    def enabled(self, service: AlertService) -> str:
-        return yes_or_no(service.is_enabled)
+    def get_custom_urls(self) -> Any:
+        return tuple(
+            (f"of/<int:project_id>/<str:what>/{step}/", f"verification_alert_{step}", view)
+            for step, view in (("settings", settings_view), ("toggle", toggle_view), ("test", test_view))
+        )
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        more = context_of(request) if self.has_view_permission(request) else {}
+        return super().changelist_view(request, {**more, **(extra_context or {})})
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "kind") if obj else ()
@@ -88,32 +95,8 @@ class AlertServiceAdmin(ScopedAdmin):
             obj.secret = alert_services.seal(obj, secret)
         super().save_model(request, obj, form, change)
 
-    @admin.display(description=gettext_lazy("Name"), ordering="name")
-    def name_label(self, service: AlertService) -> str:
-        return service.name
-
-    @admin.display(description=gettext_lazy("Service"))
-    def kind_label(self, service: AlertService) -> str:
-        return service.get_kind_display()
-
-    @admin.display(description=gettext_lazy("State"))
-    def state(self, service: AlertService) -> str:
-        if service.error:
-            return label(service.error, "danger")
-        return time_ago_label(service.told_at) if service.told_at else label(_("Not told yet"))
-
     @without_asking
-    @action(description=gettext_lazy("Send a test alert"), icon="send", permissions=["change"], url_path="test")
+    @action(description=gettext_lazy("Send a test"), icon="send", permissions=["change"], url_path="test")
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask on a GET; on a POST write to the service at once, and show how it answered."""
-        service: AlertService = self.find(request, object_id)
-        error = None
-        if request.method == "POST":
-            error = alert_services.send(
-                service, title=f"[{service.project.name}] A test alert", text=_("Alerts of this project arrive here.")
-            )
-            self.log_change(request, service, gettext_noop("Sent a test alert"))
-        context = self.page_context(
-            request, _("Send a test alert"), object=service, error=error, back=page_address(service)
-        )
-        return TemplateResponse(request, "admin/verification/alertservice/test.html", context)
+        return test_service(request, self, self.find(request, object_id))

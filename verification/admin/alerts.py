@@ -10,15 +10,17 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html_join
-from django.utils.safestring import SafeString
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from verification.admin.alert_destinations import NO_MAIL_SERVER
 from verification.admin.base import display
 from verification.admin.base.columns import ErrorColumn
 from verification.admin.base.display import format_time, page_address
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
+from verification.core import mail_server
 from verification.core.ids import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
 from verification.models.alerts import OUTAGE
@@ -61,8 +63,8 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     list_filter = (AlertStateFilter, CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
-        "Each event alerts once: by mail, by a signed call where the project names an address, and in its alert"
-        " services. The project's page sets addresses, quiet hours and the weekly digest."
+        'Each event sends one alert, to each of the <a class="ww-link" href="../alertservice/">alert destinations</a>'
+        " that is on."
     )
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
@@ -84,6 +86,12 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         "delivery_state",
         "error_text",
     )
+
+    def get_intro(self, request: HttpRequest) -> Any:
+        """Say that no mail goes out where that is so."""
+        if mail_server.has_mail_server():
+            return self.intro
+        return format_html("{} {}", mark_safe(self.intro), NO_MAIL_SERVER)  # noqa: S308  (our own words, with a link)
 
     @admin.display(description=gettext_lazy("Raised"))
     def created_time(self, alert: Alert) -> str:

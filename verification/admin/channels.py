@@ -15,10 +15,11 @@ from unfold.widgets import UnfoldAdminRadioSelectWidget
 from verification.admin.base.display import channel_icon, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.pagination import CappedChangeList
+from verification.admin.base.pickers import show_prices
 from verification.admin.traffic.send_test import send_over_channel
 from verification.core.errors import UserError
 from verification.core.formats import grouped
-from verification.models import Channel, Provider, Right, RoutingMode
+from verification.models import Channel, ChannelType, Provider, Right, RoutingMode
 from verification.services.analytics import cost_budgets
 from verification.services.analytics.costs import account_currency
 from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
@@ -116,6 +117,7 @@ class ChannelAdmin(ScopedAdmin):
                     "daily_budget",
                     "daily_cost_budget",
                     "monthly_cost_budget",
+                    "session_seconds",
                     "countries",
                 )
             },
@@ -138,6 +140,12 @@ class ChannelAdmin(ScopedAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "type") if obj else ()
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
+        form = super().get_form(request, obj, change=change, **kwargs)
+        if obj and obj.type == ChannelType.SMS and "countries" in form.base_fields:
+            show_prices(form.base_fields["countries"], obj.project)
+        return form
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChannelList]:
         return ChannelList

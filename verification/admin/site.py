@@ -24,6 +24,8 @@ from verification.admin.auth.reauthentication import confirmed, without_asking
 from verification.admin.auth.session import is_allowed
 from verification.admin.base.current_project import Switcher, follow_address
 from verification.admin.base.permissions import has_right
+from verification.admin.list_tools.saved_views import list_tools_view
+from verification.admin.palette import palette_view
 from verification.models import Right
 
 
@@ -67,6 +69,8 @@ class PanelSite(UnfoldAdminSite):
             path("invitation/", invitations.join, name="join"),
             path("logins/", self.admin_view(logins.own), name="logins"),
             path("logins/<int:user_id>/", self.admin_view(logins.of_user), name="logins_of"),
+            path("palette/", self.admin_view(palette_view), name="palette"),
+            path("lists/<str:app>/<str:model>/", self.admin_view(list_tools_view), name="list_tools"),
             path("language/", set_language, name="language"),
             path("second-factor/", self.admin_view(second_factor.own), name="second_factor"),
             path("second-factor/app/", self.admin_view(second_factor.own_app), name="second_factor_app"),

@@ -20,8 +20,8 @@ from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
 from verification.admin.base.display import label, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import Who
-from verification.admin.projects.people import MembershipInline
+from verification.admin.base.permissions import ScopedInline, Who
+from verification.models import Membership
 from verification.services.users import logins, second_factor
 
 admin.site.unregister(User)
@@ -40,8 +40,13 @@ HELP_TEXTS = {
 }
 
 
-class UserProjectInline(MembershipInline):
-    verbose_name_plural = gettext_lazy("projects")
+class MembershipInline(ScopedInline):
+    """The projects of a user. The people of a project are on its own page."""
+
+    model = Membership
+    viewers = adders = changers = deleters = Who.SUPERUSERS
+    verbose_name, verbose_name_plural = gettext_lazy("member"), gettext_lazy("projects")
+    tab = True
 
 
 class AccountForm(UserChangeForm):  # type: ignore[type-arg]  # not generic at run time
@@ -64,7 +69,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     form = AccountForm
     add_form = NewAccountForm
     change_password_form = AdminPasswordChangeForm
-    inlines = (UserProjectInline,)
+    inlines = (MembershipInline,)
     list_display = ("username", "email", "role", "state", "seen")
     list_filter = ("is_active", "is_superuser")
     filter_horizontal = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, cast
@@ -17,11 +18,20 @@ from verification.api.authentication import KeyAuthentication
 from verification.api.parsers import StrictJSONParser
 from verification.api.permissions import HasApiKey, HasSecretKey
 from verification.core.errors import FieldError, FieldsInvalid
+from verification.core.networks import client_address, is_neighbour, read_address
+from verification.models import KeyKind
 from verification.services.projects.keys import Caller
 from verification.services.projects.snapshot import ProjectConfig
+from verification.services.protection import quotas
+from verification.services.protection.quotas import Quota
 
 # Serializers that a process remembers: about 20 that know no project, and those of the busiest projects.
 MAX_SHARED = 128
+
+CLIENT_ADDRESS = "X-Client-Address"
+IDEMPOTENCY_KEY = "Idempotency-Key"
+IDEMPOTENCY_KEY_FORM = re.compile("[!-~]{1,255}")
+REPLAYED_HEADER = "Idempotency-Replayed"
 
 
 class ApiView(APIView):
@@ -30,6 +40,17 @@ class ApiView(APIView):
     http_method_names = ["get", "post", "head"]  # OPTIONS is for preflights alone, and the middleware answers those
     authentication_classes: Sequence[type[BaseAuthentication]] = ()
     permission_classes: Sequence[type[BasePermission]] = ()
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        quotas.begin()
+        super().initial(request, *args, **kwargs)
+
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
+        answer = super().finalize_response(request, response, *args, **kwargs)
+        if quotas.noted():  # then the key, if one is asked for, was found good
+            is_server = isinstance(request.auth, Caller) and request.auth.kind == KeyKind.SECRET
+            _tell([quota for quota in quotas.noted() if is_server or quota.name not in quotas.FOR_SERVERS], answer)
+        return answer
 
     def body(
         self, request: Request, serializer: type[Serializer[Any]], project: ProjectConfig | None = None
@@ -43,18 +64,33 @@ class ApiView(APIView):
         fields: dict[str, Any] = shared(serializer, project).run_validation(request.data)
         return fields
 
-    def query(self, request: Request, serializer: type[Serializer[Any]]) -> dict[str, Any]:
-        """Return the fields of a query string, each of which may stand there once. Raises ``ValidationError``."""
+    def query(
+        self, request: Request, serializer: type[Serializer[Any]], project: ProjectConfig | None = None
+    ) -> dict[str, Any]:
+        """Return the fields of a query string, each of which may stand there once. Raises ``ValidationError``.
+
+        ``project`` is as in :meth:`body`.
+        """
         for name, values in request.query_params.lists():
             if len(values) > 1:
                 raise FieldsInvalid(FieldError(name, "repeated", "Give this parameter once."))
-        fields: dict[str, Any] = shared(serializer).run_validation(request.query_params.dict())
+        fields: dict[str, Any] = shared(serializer, project).run_validation(request.query_params.dict())
         return fields
 
     def answer(self, serializer: type[Serializer[Any]], answer: object) -> Response:
         """Answer 200 with what the serializer writes: an object, or a list where it is given one."""
         write = shared(serializer).to_representation
         return Response([write(item) for item in answer] if isinstance(answer, list) else write(answer))
+
+
+def _tell(told: list[Quota], answer: Response) -> None:
+    """Write the headers of draft-ietf-httpapi-ratelimit-headers-10, two lists of structured fields (RFC 9651)."""
+    if not told:
+        return
+    answer["RateLimit-Policy"] = ", ".join(f'"{quota.name}";q={quota.amount};w={quota.seconds}' for quota in told)
+    answer["RateLimit"] = ", ".join(
+        f'"{quota.name}";r={quota.left}' + (f";t={quota.opens_in}" if quota.opens_in else "") for quota in told
+    )
 
 
 @lru_cache(maxsize=MAX_SHARED)
@@ -81,6 +117,28 @@ class KeyView(ApiView):
     @property
     def project(self) -> ProjectConfig:
         return self.caller.project
+
+    @property
+    def client_address(self) -> str:
+        """The address of the end user: the caller's, or the one that a server of the project's own names.
+
+        Raises :class:`FieldsInvalid` where such a server names what is no address of the internet.
+        """
+        address, named = client_address(self.request), self.request.META.get("HTTP_X_CLIENT_ADDRESS")
+        if named is None or str(read_address(address)) not in self.project.server_addresses:
+            return address
+        user = read_address(named)
+        if user is None or "%" in named or user.is_multicast or user.is_unspecified or is_neighbour(str(user)):
+            raise FieldsInvalid(FieldError(CLIENT_ADDRESS, "invalid", "Give the public IP address of the end user."))
+        return str(user)
+
+    @property
+    def idempotency_key(self) -> str | None:
+        """The caller's ``Idempotency-Key``, if there is one. Raises :class:`FieldsInvalid`."""
+        key = self.request.META.get("HTTP_IDEMPOTENCY_KEY")
+        if key is not None and not IDEMPOTENCY_KEY_FORM.fullmatch(key):
+            raise FieldsInvalid(FieldError(IDEMPOTENCY_KEY, "invalid", "Give 1 to 255 visible ASCII characters."))
+        return key
 
 
 class ApiKeyView(KeyView):

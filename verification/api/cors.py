@@ -8,6 +8,7 @@ from typing import Any, cast
 from corsheaders.middleware import CorsMiddleware
 from corsheaders.signals import check_request_enabled
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -38,15 +39,25 @@ class OriginsMiddleware(CorsMiddleware):
 def may_read(sender: object, request: HttpRequest, **_: Any) -> bool:
     """Return whether the request's origin may read the answer.
 
-    A preflight carries no key, so an origin will do that any enabled project lists. For an answer, authentication has
-    left its project's origins on the request.
+    A preflight carries no key, so an origin will do that any enabled project lists, and so it is where the key is
+    refused. For an answer, authentication has left its project's origins on the request.
     """
     if not re.match(settings.CORS_URLS_REGEX, request.path_info):
         return False
     origin = request.META.get("HTTP_ORIGIN", "")
     if request.method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in request.META:
         return is_listed(origin)
+    if getattr(request, "is_refused", False):
+        return _is_surely_listed(origin)
     return origin in getattr(request, "origins", ())
+
+
+def _is_surely_listed(origin: str) -> bool:
+    """Return whether an origin may read that its key is wrong: no project is known then, so that of any one will do."""
+    try:
+        return is_listed(origin)
+    except (OperationalError, InterfaceError):  # the answer stays, and nobody knows who may read it
+        return False
 
 
 _origins: TTLCache[str, frozenset[str]] = TTLCache()

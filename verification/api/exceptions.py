@@ -49,6 +49,7 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     response = problem(error, request)
     if response.status_code == 401:
         response["WWW-Authenticate"] = context["view"].get_authenticate_header(request)
+        request._request.is_refused = True  # type: ignore[attr-defined]  # the middleware for origins asks
     return response
 
 

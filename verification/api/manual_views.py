@@ -8,8 +8,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from verification.api.authentication import HEADER
-from verification.api.base import SecretKeyView, shared
-from verification.api.reference import operations
+from verification.api.base import REPLAYED_HEADER, SecretKeyView, shared
+from verification.api.reference import manual_operations as operations
 from verification.api.serializers import manual as serializers
 from verification.core import ids
 from verification.core.crypto import seal_for_key
@@ -17,8 +17,7 @@ from verification.core.errors import ApiError
 from verification.core.ids import whole_number
 from verification.services.manual import messages
 from verification.services.manual.idempotency import answer_once
-
-REPLAYED_HEADER = "Idempotency-Replayed"
+from verification.services.manual.verified import report_verified
 
 
 class ManualSendView(SecretKeyView):
@@ -40,7 +39,7 @@ class ManualSendView(SecretKeyView):
             answer = {"message": "The message is queued.", "code": sealed, "message_id": sent.message_id}
             return shared(serializers.ManualSendResponse).to_representation(answer)
 
-        key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+        key = self.idempotency_key
         if key is None:
             return Response(send())
         answer = answer_once(caller=self.caller, key=key, body=cast(dict[str, Any], request.data), execute=send)
@@ -55,6 +54,14 @@ class ManualMessageView(SecretKeyView):
             raise ApiError("message_not_found")
         message = messages.read_message(project=self.project, message_id=message_id)
         return self.answer(serializers.ManualMessage, message)
+
+
+class ManualVerifiedView(SecretKeyView):
+    @operations.report_verified
+    def post(self, request: Request) -> Response:
+        fields = self.body(request, serializers.ManualVerifiedRequest, self.project)
+        report_verified(project=self.project, message_id=fields.get("message_id"), address=fields.get("to"))
+        return self.answer(serializers.ManualVerifiedResponse, {"verified": True})
 
 
 class ManualChannelsView(SecretKeyView):

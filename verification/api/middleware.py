@@ -22,11 +22,12 @@ GetResponse = Callable[[HttpRequest], HttpResponse]
 POLICY = "default-src 'none'; frame-ancestors 'none'"
 
 PREFIXES = ("/session/", "/manual/", "/events", "/hooks/", probes.LIVE, probes.READY, probes.METRICS_PATH)
+LIST_OF_SESSIONS = "/session"  # the only endpoint without a part behind its prefix
 BY_MACHINES = {probes.LIVE: probes.answer, probes.READY: probes.answer, probes.METRICS_PATH: probes.answer_scrape}
 
 
 def is_for_api(request: HttpRequest) -> bool:
-    return request.path_info.startswith(PREFIXES)
+    return request.path_info.startswith(PREFIXES) or request.path_info == LIST_OF_SESSIONS
 
 
 class RequestIdMiddleware:

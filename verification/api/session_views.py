@@ -5,7 +5,7 @@ from __future__ import annotations
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from verification.api.base import ApiKeyView, ApiView, SecretKeyView
+from verification.api.base import REPLAYED_HEADER, ApiKeyView, ApiView, SecretKeyView
 from verification.api.reference import operations
 from verification.api.serializers import session as serializers
 from verification.core import ids
@@ -14,6 +14,9 @@ from verification.core.networks import client_address
 from verification.services.protection import challenges
 from verification.services.sessions import channels, check, create, describe, send
 
+# The body of verify may hold the phone number or the e-mail address and nothing else, so these headers say the rest.
+SESSION_HEADER = "X-Session-Id"
+CHANNEL_HEADER = "X-Channel"
 TEST_LOGIN_HEADER = "X-Test-Login"
 
 
@@ -22,11 +25,12 @@ class SessionCreateView(ApiKeyView):
     def post(self, request: Request) -> Response:
         fields = self.body(request, serializers.SessionCreateRequest, self.project)
         options = create.CreateOptions(
-            channel_type=fields.get("type"),
+            channel_type=fields.get("channel"),
             send=fields.get("send") is not False,
-            accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+            reference=fields.get("reference"),
+            preferred_languages=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
             challenge_token=fields.get("challenge_token"),
-            client_address=client_address(request),
+            client_address=self.client_address,
             request_id=ids.request_id_of(request),
         )
         session = create.create_session(self.project, fields["to"], options)
@@ -38,9 +42,9 @@ class SessionSendView(ApiKeyView):
     def post(self, request: Request) -> Response:
         fields = self.body(request, serializers.SessionSendRequest)
         options = send.ResendOptions(
-            channel_type=fields["type"],
+            channel_type=fields["channel"],
             challenge_token=fields.get("challenge_token"),
-            client_address=client_address(request),
+            client_address=self.client_address,
             request_id=ids.request_id_of(request),
         )
         sent = send.resend_code(self.project, fields["session_id"], options)
@@ -67,7 +71,7 @@ class SessionCheckView(ApiKeyView):
             project=self.project,
             session_id=fields["session_id"],
             code=fields["code"],
-            client_address=client_address(request),
+            client_address=self.client_address,
             request_id=ids.request_id_of(request),
         )
         return self.answer(serializers.SessionCheckResponse, checked)
@@ -79,8 +83,8 @@ class SessionSettingsView(ApiKeyView):
         found = describe.describe_settings(
             project=self.project,
             session_id=self.query(request, serializers.SessionQuery).get("session_id"),
-            accept_language=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
-            client_address=client_address(request),
+            preferred_languages=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
+            client_address=self.client_address,
         )
         return self.answer(serializers.SessionSettings, found)
 
@@ -94,15 +98,30 @@ class SessionChallengeView(ApiView):
         return self.answer(serializers.Puzzle, puzzle)
 
 
+class SessionDeliveryView(ApiKeyView):
+    @operations.read_delivery
+    def get(self, request: Request) -> Response:
+        session_id = self.query(request, serializers.DeliveryQuery)["session_id"]
+        ways = describe.describe_delivery(project=self.project, session_id=session_id)
+        return self.answer(serializers.SessionDelivery, {"channels": ways})
+
+
 class SessionVerifyView(SecretKeyView):
     @operations.verify_session
     def post(self, request: Request) -> Response:
         fields = self.body(request, serializers.SessionVerifyRequest)
         verified = check.redeem_verify_token(
-            project=self.project, token=fields["verify_token"], request_id=ids.request_id_of(request)
+            project=self.project,
+            token=fields["verify_token"],
+            key=self.idempotency_key,
+            request_id=ids.request_id_of(request),
         )
         member = "email" if verified.kind is AddressKind.EMAIL else "phone"
         response = self.answer(serializers.SessionVerifyResponse, {member: verified.text})
+        response[SESSION_HEADER] = verified.session_id
+        response[CHANNEL_HEADER] = verified.channel
         if verified.is_test:
             response[TEST_LOGIN_HEADER] = "true"
+        if verified.is_replayed:
+            response[REPLAYED_HEADER] = "true"
         return response

@@ -72,6 +72,11 @@ class Address:
 # --- Parsing ------------------------------------------------------------------------------------------
 
 
+def domain_of(address: str) -> str:
+    """Return the domain of an e-mail address; empty for a phone number."""
+    return address.rpartition("@")[2] if "@" in address else ""
+
+
 def parse_address(raw: str, *, test_addresses: Container[str] = ()) -> Address:
     """Return the address that `raw` names: with an `@` an e-mail address, otherwise a phone number.
 

@@ -93,7 +93,7 @@ def code_digest(code: str, *, session_id: str) -> bytes:
 
 
 def code_digests(code: str, *, session_id: str) -> list[bytes]:
-    """The same under ``SECRET_KEY``, then under its fallbacks: codes outlive a change of it by their three minutes."""
+    """The same under ``SECRET_KEY``, then under its fallbacks: a change of it ends no code."""
     return [hmac.digest(pepper, f"{session_id}:{code}".encode(), "sha256") for pepper in _peppers()]
 
 
@@ -185,6 +185,11 @@ def test_login_binding(project_public_id: object, to: str) -> str:
 
 def webhook_secret_binding(project_public_id: object) -> str:
     return f"project:{project_public_id}:webhook"
+
+
+def connection_secret_binding(connection_public_id: object) -> str:
+    """Bind by UUID, which a connection has before its row is first saved."""
+    return f"connection:{connection_public_id}:secret"
 
 
 def challenge_secret_binding(project_public_id: object) -> str:

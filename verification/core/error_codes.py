@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from verification.core.session_rules import CHANNEL_BLOCK_SECONDS, VERIFY_TOKEN_SECONDS
+
 
 class TwilioError(NamedTuple):
     """What Twilio's libraries are told instead: Twilio's HTTP status, code and words."""
@@ -273,7 +275,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
         status=410,
         title="The session has expired",
         detail="The session is over. Create a new one.",
-        meaning="The session's three minutes have passed.",
+        meaning="The session's time has passed.",
         remedy="Create a new session; a new code goes out.",
         further="integrate.md#the-flow",
         twilio=_NOT_FOUND,
@@ -282,7 +284,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
         status=410,
         title="The verify token has expired or was used",
         detail="The verify token is over or was used before. The user has to verify again.",
-        meaning="The verify token's 60 seconds have passed, or it was redeemed before. It works once.",
+        meaning=(
+            f"The verify token's {VERIFY_TOKEN_SECONDS} seconds have passed, or it was redeemed before. It works once."
+        ),
         remedy=(
             "Do not let the user in on it. Have them verify again, and redeem the token as soon as your server gets it."
         ),
@@ -309,9 +313,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "channel_timeout": ErrorSpec(
         status=429,
         title="A code was just sent over this channel",
-        detail="A code was sent over this channel within the last 60 seconds.",
+        detail=f"A code was sent over this channel within the last {CHANNEL_BLOCK_SECONDS} seconds.",
         extra={"retry_after": 42},
-        meaning="A code went to this recipient over this channel within the last 60 seconds.",
+        meaning=f"A code went to this recipient over this channel within the last {CHANNEL_BLOCK_SECONDS} seconds.",
         remedy=(
             "Disable the button for `retry_after` seconds, or offer another channel. The code on its way stays valid."
         ),

@@ -13,7 +13,7 @@ from verification.models.accounts import (
     SpentForm,
     roles_with,
 )
-from verification.models.alerts import Alert, AlertService, AlertServiceKind, Decision
+from verification.models.alerts import Alert, AlertOutcome, AlertService, AlertServiceKind, AlertWay, Decision
 from verification.models.audit import AuditEntry
 from verification.models.channels import (
     BreakerOpening,
@@ -27,6 +27,7 @@ from verification.models.channels import (
     RoutingRule,
     SenderRule,
 )
+from verification.models.connections import IdentityConnection
 from verification.models.events import WebhookAttempt, WebhookEvent
 from verification.models.figures import (
     DailyFigures,
@@ -48,6 +49,7 @@ from verification.models.messages import (
     Message,
     MessageStatus,
 )
+from verification.models.panel import ColumnChoice, SavedView
 from verification.models.platform import ALL_SENDING, KillSwitch, Platform, Upkeep, Worker
 from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer, VendorBalance
 from verification.models.project_settings import RetentionMode
@@ -62,7 +64,7 @@ from verification.models.recipients import (
     Suppression,
     TestLogin,
 )
-from verification.models.sessions import Session, UsedChallenge, VerifyToken, WrongCode
+from verification.models.sessions import REFERENCE_MAX_LENGTH, Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.shared import SESSION_EVENTS, Choice, EventType
 from verification.models.texts import MessageTemplate, TextVariant, TextVariantFigures
 
@@ -75,8 +77,10 @@ __all__ = [
     "roles_with",
     "ALL_SENDING",
     "Alert",
+    "AlertOutcome",
     "AlertService",
     "AlertServiceKind",
+    "AlertWay",
     "ApiKey",
     "AuditEntry",
     "BotChat",
@@ -86,6 +90,7 @@ __all__ = [
     "Channel",
     "ChannelType",
     "Choice",
+    "ColumnChoice",
     "BreakerOpening",
     "CircuitBreaker",
     "DailyChannelCost",
@@ -111,6 +116,7 @@ __all__ = [
     "HourlyFaults",
     "HourlyRefusals",
     "IdempotentRequest",
+    "IdentityConnection",
     "KeyKind",
     "KillSwitch",
     "ListEntry",
@@ -133,10 +139,12 @@ __all__ = [
     "RecoveryCode",
     "RoutingMode",
     "RoutingRule",
+    "REFERENCE_MAX_LENGTH",
     "SESSION_EVENTS",
     "SecondFactor",
     "SecurityKey",
     "SenderRule",
+    "SavedView",
     "Session",
     "Subscription",
     "SpentForm",

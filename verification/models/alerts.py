@@ -118,6 +118,7 @@ class AlertService(models.Model):
     chat = models.CharField(_("chat"), max_length=40, blank=True, default="")
     is_enabled = models.BooleanField(_("enabled"), default=True)
     told_at = models.DateTimeField(null=True, editable=False)
+    tried_at = models.DateTimeField(null=True, editable=False, help_text="The last try, whether or not it worked.")
     error = models.CharField(
         max_length=200, blank=True, default="", editable=False, help_text="Why it was last not told; empty if it was."
     )
@@ -125,11 +126,33 @@ class AlertService(models.Model):
 
     class Meta:
         ordering = ("name", "id")
-        verbose_name = _("alert service")
-        verbose_name_plural = _("alert services")
+        verbose_name = _("alert destination")
+        verbose_name_plural = _("alert destinations")
         constraints = (
             models.CheckConstraint(name="alert_service_kind", condition=Q(kind__in=AlertServiceKind.values)),
         )
 
     def __str__(self) -> str:
         return self.name
+
+
+class AlertWay(models.TextChoices):
+    """The ways of alerting that are settings of the project and no :class:`AlertService`."""
+
+    MAIL = "mail", _("E-mail")
+    WEBHOOK = "webhook", _("Webhook")
+
+
+class AlertOutcome(models.Model):
+    """The end of a project's last alert by e-mail, or by webhook. A project has one row for each, once it was tried."""
+
+    project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, related_name="+")
+    way = models.CharField(max_length=10, choices=AlertWay.choices)
+    tried_at = models.DateTimeField()
+    error = models.CharField(max_length=200, blank=True, default="", help_text="Why it failed; empty if it worked.")
+
+    class Meta:
+        constraints = (models.UniqueConstraint(name="alert_outcome_once", fields=("project", "way")),)
+
+    def __str__(self) -> str:
+        return f"{self.way}: {self.error or 'sent'}"

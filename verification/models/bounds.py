@@ -18,6 +18,7 @@ MAX_PROVIDERS = 20  # Providers of one channel: an unlucky message is offered to
 MAX_CONNECTED = 5  # Providers with connections of their own, which workers hold open.
 MAX_CONNECTIONS = 20  # Connections of these together: each is a thread in every connections worker.
 MAX_ALERT_SERVICES = 10  # Chats and services that each alert is written to, one after the other.
+MAX_IDENTITY_CONNECTIONS = 20  # Identity systems of one project: one for each of its environments and channels.
 MAX_TEXTS = 300  # Texts in five channels and sixty languages.
 MAX_SENDERS = 100  # Sender rules of one provider, which is read with all of them.
 

@@ -3,7 +3,7 @@
 import uuid
 from typing import TYPE_CHECKING
 
-from django.core.validators import MaxValueValidator
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now, NullIf
@@ -13,9 +13,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from verification.core.formats import grouped
+from verification.core.session_rules import LONGEST_SESSION_SECONDS, SHORTEST_SESSION_SECONDS
 from verification.models.fields import (
+    HOST_MAX_LENGTH,
     PREFIX_MAX_LENGTH,
     CountryField,
+    HostNameField,
     HttpsUrlField,
     ListField,
     PrefixField,
@@ -27,8 +30,11 @@ if TYPE_CHECKING:
 
 DEFAULT_PRIORITY = 100
 DEFAULT_DAILY_BUDGET = 1_000  # SMS, or calls: enough for a first launch, and a bound on what an attack may cost
-# Seconds that a channel is waited for before the next is tried. Receipts take some seconds, and a session lasts 180.
-MIN_FALLBACK_WAIT_SECONDS, MAX_FALLBACK_WAIT_SECONDS = 5, 150
+# Seconds that a channel is waited for before the next is tried. Receipts take some seconds; and however long a wait is
+# set to, the next channel has the session's last 30.
+MIN_FALLBACK_WAIT_SECONDS = 5
+SECONDS_AFTER_FALLBACK = 30
+MAX_FALLBACK_WAIT_SECONDS = LONGEST_SESSION_SECONDS - SECONDS_AFTER_FALLBACK
 DEFAULT_EXPLORE_PERCENT = 5  # of messages: enough to find a route that came back within the hour
 MAX_EXPLORE_PERCENT = 20  # of messages: more would cost more than it teaches
 MAX_PREFIXES = 200  # that a provider serves, or does not; each message is compared with them
@@ -133,6 +139,16 @@ class Channel(models.Model):
         most=MAX_COUNTRIES,
         help_text=_("Narrows the project's countries for this channel, two letters each. Empty means as the project."),
     )
+    session_seconds = models.PositiveSmallIntegerField(
+        _("life of a session, seconds"),
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(SHORTEST_SESSION_SECONDS), MaxValueValidator(LONGEST_SESSION_SECONDS)],
+        help_text=_(
+            "Where codes are slow to arrive over this channel: a session whose code may go out over it lives at least"
+            " as long. Empty means as the project."
+        ),
+    )
     routing = models.CharField(
         _("choice of the provider"),
         max_length=10,
@@ -213,6 +229,20 @@ class Provider(models.Model):
         verbose_name=_("never numbers that begin with"),
         most=MAX_PREFIXES,
         help_text=_("Such as +1900."),
+    )
+    only_domains = ListField(
+        HostNameField(max_length=HOST_MAX_LENGTH),
+        verbose_name=_("only addresses at"),
+        most=MAX_PREFIXES,
+        db_default=[],
+        help_text=_("For e-mail: domains such as example.com. Leave empty for every address."),
+    )
+    except_domains = ListField(
+        HostNameField(max_length=HOST_MAX_LENGTH),
+        verbose_name=_("never addresses at"),
+        most=MAX_PREFIXES,
+        db_default=[],
+        help_text=_("For e-mail: domains such as example.com."),
     )
     failed_costs = models.CharField(
         _("a failed message costs"),
@@ -359,6 +389,7 @@ class FallbackStep(models.Model):
     wait_seconds = models.PositiveSmallIntegerField(
         _("wait seconds"),
         default=30,
+        validators=[MinValueValidator(MIN_FALLBACK_WAIT_SECONDS), MaxValueValidator(MAX_FALLBACK_WAIT_SECONDS)],
         help_text=_("How long a receipt is waited for before the code goes out over the next channel."),
     )
 
@@ -366,13 +397,7 @@ class FallbackStep(models.Model):
         ordering = ("position", "id")
         verbose_name = _("fallback step")
         verbose_name_plural = _("fallback steps")
-        constraints = (
-            models.UniqueConstraint(name="fallback_step_once", fields=("project", "channel")),
-            models.CheckConstraint(
-                name="fallback_wait",
-                condition=Q(wait_seconds__gte=MIN_FALLBACK_WAIT_SECONDS, wait_seconds__lte=MAX_FALLBACK_WAIT_SECONDS),
-            ),
-        )
+        constraints = (models.UniqueConstraint(name="fallback_step_once", fields=("project", "channel")),)
 
     def __str__(self) -> str:
         return f"{self.channel}, {self.wait_seconds} s"

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from verification.core.errors import UserError
 from verification.core.networks import clean_network
-from verification.models.shared import SESSION_EVENTS
+from verification.models.shared import EventType
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -126,13 +126,13 @@ def clean_time_zone(text: str) -> str:
     return name
 
 
-def clean_session_event(text: str) -> str:
-    """Return the name of an event of sessions. Raises :class:`UserError`."""
+def clean_event(text: str) -> str:
+    """Return the name of an event. Raises :class:`UserError`."""
     name = text.strip().lower()
-    if name not in SESSION_EVENTS:
+    if name not in EventType.values:
         raise UserError(
             gettext("{text} is not an event. There are {events}.").format(
-                text=repr(text), events=", ".join(SESSION_EVENTS)
+                text=repr(text), events=", ".join(EventType.values)
             )
         )
     return name
@@ -207,8 +207,8 @@ class TimeZoneField(CleanedField):
     clean_text = staticmethod(clean_time_zone)
 
 
-class SessionEventField(CleanedField):
-    clean_text = staticmethod(clean_session_event)
+class EventField(CleanedField):
+    clean_text = staticmethod(clean_event)
 
 
 class HttpsUrlField(URLField):

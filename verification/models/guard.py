@@ -185,6 +185,9 @@ class GuardedSend(models.Model):
     prefix = models.CharField(max_length=16, help_text="The number without its last 4 digits.")
     country = models.CharField(max_length=3, help_text="ISO 3166, empty for a network of no country.")
     is_manual = models.BooleanField()
+    is_handed = models.BooleanField(
+        default=False, db_default=False, help_text="Its code was handed over by an identity system."
+    )
     created_at = models.DateTimeField()
     verified_at = models.DateTimeField(null=True, help_text="When session/verify proved the number after this send.")
 

@@ -86,8 +86,30 @@ class Message(Requested):
     is_budgeted = models.BooleanField(
         default=False, db_default=False, help_text="Counted in its channel's budget of the day."
     )
-    code_encrypted = models.BinaryField(null=True, help_text="The code of a manual send, until it is sent.")
+    code_encrypted = models.BinaryField(
+        null=True, help_text="The code of a manual send, until it is sent and nothing falls back from it."
+    )
     callback_url = models.CharField(max_length=2048, blank=True)
+    connection = models.ForeignKey(  # of a message of its own; the id stays when the connection is removed
+        "verification.IdentityConnection",
+        verbose_name=_("connection"),
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+    )
+    fallback_of = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.DO_NOTHING,
+        related_name="+",
+        db_index=False,
+        db_constraint=False,
+        help_text="The first message with this code, where an identity system handed the code over.",
+    )
     pinned_provider = models.ForeignKey(
         "verification.Provider", null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
@@ -117,6 +139,9 @@ class Message(Requested):
     expires_at = models.DateTimeField()
     sent_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
+    verified_at = models.DateTimeField(
+        null=True, help_text="When the customer's server reported that the user got in. Of a session its token tells."
+    )
 
     class Meta:
         ordering = ("-created_at",)
@@ -170,7 +195,8 @@ class Message(Requested):
         "message_finished_when_final": Q(status__in=FINAL, finished_at__isnull=False)
         | Q(~Q(status__in=FINAL), finished_at__isnull=True),
         "message_code_wiped_when_sent": Q(code_encrypted=None)
-        | Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)),
+        | Q(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING))
+        | Q(fallback_at__isnull=False),  # the next channel will need it
         "message_expires_later": Q(expires_at__gt=F("created_at")),
         "message_of_its_recipients_project": Q(project=F("recipient__project")),
     }
@@ -272,12 +298,13 @@ class DailyChannelCost(models.Model):
 class IdempotentRequest(models.Model):
     """The answer of a manual send under the ``Idempotency-Key`` it came with. It goes with its message.
 
-    The body's digest is keyed, as a body may hold a code.
+    The body's digest is keyed, as a body may hold a code. Without ``api_key`` it answered an identity system, by the
+    key of whose call a repetition is known.
     """
 
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE)
     key = models.CharField(max_length=255)
-    api_key = models.ForeignKey("verification.ApiKey", on_delete=models.CASCADE)
+    api_key = models.ForeignKey("verification.ApiKey", null=True, on_delete=models.CASCADE)
     body_digest = models.BinaryField(max_length=32)
     answer_encrypted = models.BinaryField(null=True)
     message = models.ForeignKey(Message, null=True, on_delete=models.CASCADE, related_name="idempotent_requests")

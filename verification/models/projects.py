@@ -31,6 +31,9 @@ class Project(ProjectSettings):
         editable=False,
         help_text=_("Since when it is gone for everybody but the worker that removes its rows."),
     )
+    reported_at = models.DateTimeField(
+        null=True, editable=False, help_text="When its server last reported a verified user, to the hour."
+    )
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
 
     class Meta:

@@ -52,6 +52,10 @@ class Recipient(models.Model):
     verified_at = models.DateTimeField(null=True, help_text="The last success; wrong codes before it do not count.")
     # Written by 0.1.0 alone, and blanked by an erasure: now the recipient's messages tell it (`lock_recipient`).
     reached_channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)
+    known_at = models.DateTimeField(
+        null=True, help_text="When the customer's server last proved them: by a redeemed token, or by its report."
+    )
+    known_since = models.DateTimeField(null=True, help_text="Since when it has done so without a gap.")
     created_at = models.DateTimeField(db_default=Now())
     forgotten_at = models.DateTimeField(
         null=True,

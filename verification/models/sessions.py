@@ -11,9 +11,11 @@ from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
 from verification.models.shared import Requested, caller_request_field, request_field
 
+REFERENCE_MAX_LENGTH = 255  # characters of a caller's own word for a session
+
 
 class Session(Requested):
-    """Three minutes in which a recipient can prove that they know a code.
+    """The time in which a recipient can prove that they know a code. Its end is set with it, and nothing moves it back.
 
     The code is drawn with the session. ``channel`` names where it last went and is empty until it went anywhere;
     until then every code is wrong. Both forms of the code are wiped once the session is verified or over.
@@ -39,6 +41,9 @@ class Session(Requested):
         blank=True,
         help_text="A messenger that the code goes out over once the user starts its bot.",
     )
+    reference = models.CharField(
+        max_length=REFERENCE_MAX_LENGTH, default="", db_default="", help_text="The caller's own word for it, as given."
+    )
     refusal = models.CharField(
         max_length=40,
         blank=True,
@@ -60,6 +65,7 @@ class Session(Requested):
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
     verified_at = models.DateTimeField(null=True)
+    cancelled_at = models.DateTimeField(null=True, help_text="When the customer's server ended it before its time.")
 
     class Meta:
         ordering = ("-created_at",)
@@ -80,6 +86,9 @@ class Session(Requested):
         indexes = (
             models.Index(name="session_of_project", fields=("project", "-created_at")),
             models.Index(name="session_of_request", fields=("caller_request",), condition=~Q(caller_request="")),
+            models.Index(
+                name="session_of_reference", fields=("project", "reference", "-created_at"), condition=~Q(reference="")
+            ),
             models.Index(name="session_code_to_wipe", fields=("expires_at",), condition=Q(code_digest__isnull=False)),
         )
 
@@ -175,6 +184,7 @@ class VerifyToken(Requested):
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
+    used_key = models.BinaryField(max_length=32, null=True, help_text="Digest of the Idempotency-Key that used it.")
     used_request = request_field()
     used_caller_request = caller_request_field()  # in no index, so that redeeming changes none
 

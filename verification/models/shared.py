@@ -31,9 +31,9 @@ CHOICE_MAX_LENGTH = 10  # characters of a code
 
 
 class EventType(models.TextChoices):
-    """The kind of an event. A message tells its end where its send named a ``callback_url``.
+    """The kind of an event. A project chooses which it is told.
 
-    A project chooses which events of its sessions it is told.
+    Besides, a manual send tells its end to the ``callback_url`` that it named, if any.
     """
 
     MESSAGE_FINISHED = "message.finished", _("Message finished")
@@ -42,10 +42,11 @@ class EventType(models.TextChoices):
     SESSION_LOCKED = "session.locked", _("Session locked")
     SESSION_EXPIRED = "session.expired", _("Session expired")
     SESSION_REFUSED = "session.refused", _("Session refused")
+    SESSION_UNDELIVERED = "session.undelivered", _("Code not delivered")
 
 
 SESSION_EVENTS = tuple(each for each in EventType if each is not EventType.MESSAGE_FINISHED)
-EVENT_TYPE_MAX_LENGTH = 20  # characters; the longest name has 16
+EVENT_TYPE_MAX_LENGTH = 20  # characters; the longest name has 19
 
 
 M = TypeVar("M", bound=models.Model)

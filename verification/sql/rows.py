@@ -39,6 +39,21 @@ class DueFallback(NamedTuple):
     is_wanted: bool
 
 
+class DueHandedFallback(NamedTuple):
+    """A code of an identity system that did not arrive in time (``claim_handed_fallback``)."""
+
+    message_id: int
+    project_id: int
+    connection_id: int | None
+    first_id: int  # the first message with the code
+    address: str
+    language: str
+    code_encrypted: bytes | None
+    lives_seconds: float
+    channels: list[str]  # over which the code has gone out already
+    is_wanted: bool
+
+
 class ReportedMessage(NamedTuple):
     """One report of a provider's call that is about a message of ours (``find_reported``)."""
 
@@ -56,10 +71,11 @@ class ProviderLatency(NamedTuple):
 
 
 class DescribedEvent(NamedTuple):
-    """An event with all that its body tells (``described_events``, ``claim_events``, ``list_events``).
+    """An event with all that its body tells (``events_to_tell``, ``claim_events_to_tell``).
 
-    An event of a message has a ``message_id`` and what follows it. An event of a session has a ``session_id`` and what
-    follows that; one of a refused request may have none, and then has the masked ``subject``.
+    An event of a message has a ``message_id`` and what follows it, and a ``session_id`` if it is a session's. An event
+    of a session has a ``session_id`` and what follows that; one of a refused request may have none, and then has the
+    masked ``subject``.
     """
 
     id: int
@@ -82,6 +98,7 @@ class DescribedEvent(NamedTuple):
     opened_at: datetime | None
     expires_at: datetime | None
     shows_recipient: bool
+    reference: str | None  # the session's; empty where its caller gave none
 
 
 class ClaimedUpdate(NamedTuple):

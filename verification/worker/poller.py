@@ -31,8 +31,8 @@ class Poller(threading.Thread, Generic[Row]):
 
     - ``claim`` gets the number of free threads and the rows in progress. It returns at most that many more rows.
     - ``work`` gets one row.
-    - ``tidy`` runs before each round.
-    - ``bell`` starts a round at once; each wake-up that comes over ``queue_name`` rings it.
+    - ``before_round`` runs before each round.
+    - ``wake`` is set to start a round at once, as by each wake-up that comes over ``queue_name``.
     """
 
     def __init__(
@@ -42,16 +42,16 @@ class Poller(threading.Thread, Generic[Row]):
         *,
         claim: Callable[[int, list[Row]], list[Row]] = lambda free_threads, in_progress: [],
         work: Callable[[Row], object] = lambda row: None,
-        tidy: Callable[[], None] = lambda: None,
+        before_round: Callable[[], None] = lambda: None,
         threads: int = 1,
         queue_name: str = "",
     ) -> None:
         super().__init__(name=name, daemon=True)
         self.stopping = stopping
-        self.claim, self.work, self.tidy, self.threads = claim, work, tidy, threads
+        self.claim, self.work, self.before_round, self.threads = claim, work, before_round, threads
         self.pool = futures.ThreadPoolExecutor(threads, thread_name_prefix=name)
         self.in_progress: dict[futures.Future[None], Row] = {}
-        self.bell = threading.Event()
+        self.wake = threading.Event()
         self.queue_name = queue_name
         self.round_began = time.monotonic()
 
@@ -61,7 +61,7 @@ class Poller(threading.Thread, Generic[Row]):
 
     def run(self) -> None:
         if self.queue_name:
-            WakeUpListener(self.queue_name, self.bell, self.stopping).start()
+            WakeUpListener(self.queue_name, self.wake, self.stopping).start()
         pause, logged, tell_at = 0.0, "", 0.0
         while not self.stopping.wait(pause):
             self.round_began = time.monotonic()
@@ -85,15 +85,15 @@ class Poller(threading.Thread, Generic[Row]):
         connections.close_all()
 
     def _round(self) -> None:
-        """Tidy, hand out rows, and wait until the next round is due or the bell rings. A thread that ends rings it."""
-        self.bell.clear()
+        """Hand out rows, and wait until the next round is due or ``wake`` is set, as by a thread that ends."""
+        self.wake.clear()
         try:
-            self.tidy()
-        finally:  # rows are handed out also where tidying failed
+            self.before_round()
+        finally:  # rows are handed out also where that failed
             self._hand_out()
         close_old_connections()  # back to the pool, for the time of the wait
         if not self.stopping.is_set():
-            self.bell.wait(POLL_SECONDS)
+            self.wake.wait(POLL_SECONDS)
 
     def _hand_out(self) -> None:
         self.in_progress = {future: row for future, row in self.in_progress.items() if not future.done()}
@@ -102,7 +102,7 @@ class Poller(threading.Thread, Generic[Row]):
             for row in claimed:
                 future = self.pool.submit(self._work, row)
                 self.in_progress[future] = row
-                future.add_done_callback(lambda _: self.bell.set())
+                future.add_done_callback(lambda _: self.wake.set())
 
     def _work(self, row: Row) -> None:
         try:
@@ -117,22 +117,22 @@ class Poller(threading.Thread, Generic[Row]):
 
 
 class WakeUpListener(threading.Thread):
-    """Waits at a queue of wake-ups and rings a poller's bell for each, so that the poller finds what is due at once."""
+    """Waits at a queue of wake-ups and starts a poller's round for each, so that it finds what is due at once."""
 
-    def __init__(self, queue_name: str, bell: threading.Event, stopping: threading.Event) -> None:
+    def __init__(self, queue_name: str, wake: threading.Event, stopping: threading.Event) -> None:
         super().__init__(name=f"wake-ups of {queue_name}", daemon=True)
-        self.queue_name, self.bell, self.stopping = queue_name, bell, stopping
+        self.queue_name, self.wake, self.stopping = queue_name, wake, stopping
 
     def run(self) -> None:
         while not self.stopping.is_set():
             try:
                 if broker.pop(self.queue_name, MAX_WAKE_UPS, seconds=POLL_SECONDS):
-                    self.bell.set()
+                    self.wake.set()
             except RedisError:  # the poller looks by itself, and the broker's consumers say that it is away
                 self.stopping.wait(AWAY_SECONDS)
 
 
-class Timetable:
+class PeriodicRunner:
     """Runs ``jobs``, functions with the seconds until the next turn of each. One that fails delays no other."""
 
     def __init__(self, jobs: list[tuple[float, Callable[[], object]]]) -> None:

@@ -40,7 +40,7 @@ from verification.services.texts.rendering import languages
 from verification.services.users import invitations
 from verification.worker.broker import BOTS, broker
 from verification.worker.liveness import BEAT_SECONDS, LivenessFile
-from verification.worker.poller import Poller, Timetable
+from verification.worker.poller import PeriodicRunner, Poller
 from verification.worker.tasks import deliver_connected, deliver_message
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ def run(*, threads: int, holds_connections: bool = False, alive_file: Path | Non
     log.info("The worker is stopping.")
     stopping.set()
     for poller in polling:
-        poller.bell.set()
+        poller.wake.set()
     dispatch.stop_offering()
     give_up_at = time.monotonic() + STOP_SECONDS
     worker.stop(timeout=int(STOP_SECONDS * 1000))
@@ -189,9 +189,9 @@ def _count(since: datetime) -> None:
     collapses.watch()
 
 
-def _upkeep(row: Worker) -> Timetable:
+def _upkeep(row: Worker) -> PeriodicRunner:
     """Return the small tasks that one thread does by turns."""
-    return Timetable(
+    return PeriodicRunner(
         [
             (workers.BEAT_SECONDS, lambda: workers.beat(row)),
             (0.0, lambda: fallback.send_fallbacks(limit=FALLBACK_BATCH)),
@@ -235,7 +235,7 @@ def _senders(stopping: threading.Event, projects: RecentProjects) -> list[Poller
             stopping,
             claim=lambda free, _: alerts.claim_due(limit=free),
             work=alerts.deliver,
-            tidy=GuardSweep(),
+            before_round=GuardSweep(),
             threads=ALERT_THREADS,
         ),
         Poller(
@@ -261,7 +261,7 @@ def _keepers(stopping: threading.Event, row: Worker) -> list[Poller[Any]]:
     """Return the pollers that keep the database in order: upkeep, purge, figures, balances, deletions of projects."""
     deleted = DeletionClaim()
     return [
-        Poller("the upkeep", stopping, tidy=_upkeep(row)),
+        Poller("the upkeep", stopping, before_round=_upkeep(row)),
         Poller(
             "the purge",
             stopping,
@@ -290,4 +290,4 @@ def _keepers(stopping: threading.Event, row: Worker) -> list[Poller[Any]]:
 
 def connection_poller(stopping: threading.Event) -> Poller[Any]:
     """Return the poller that keeps the open connections to those of the configuration. It has no rows to work on."""
-    return Poller("the connections", stopping, tidy=connected.keep_open)
+    return Poller("the connections", stopping, before_round=connected.keep_open)

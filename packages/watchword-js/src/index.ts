@@ -1,5 +1,13 @@
 export { verifyCallback, verifyEvent, type CallbackOptions } from "./callbacks.js";
-export { Watchword, type CreateOptions, type SendMessageOptions, type WatchwordOptions } from "./client.js";
+export {
+  Watchword,
+  type CreateOptions,
+  type ListEventsOptions,
+  type ListSessionsOptions,
+  type SendMessageOptions,
+  type VerifyOptions,
+  type WatchwordOptions,
+} from "./client.js";
 export { openEnvelope } from "./envelopes.js";
 export {
   CallbackRefused,

@@ -20,9 +20,10 @@ export interface paths {
          *     If the recipient has a live session that is not verified yet, **that one is returned**: the same id, the same code and
          *     the same end. Parallel calls for one recipient give one session and one message.
          *
-         *     - A session lives **three minutes** from its creation; nothing extends it.
-         *     - While the channel's **60-second block** still runs for this recipient nothing is sent and the answer is 200 all the
-         *       same: see `channels[].timeout` and send again when it has run down.
+         *     - A session lives **3 minutes** from its creation, or as long as the project has
+         *       set; nothing extends it.
+         *     - While the channel's **60-second block** still runs for this recipient nothing is sent and
+         *       the answer is 200 all the same: see `channels[].timeout` and send again when it has run down.
          *     - A messenger bot that the user has not started answers 200 with nothing sent yet (`sent_to` stays as it was), and its
          *       `link` opens the bot.
          *     - One recipient gets at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
@@ -58,9 +59,9 @@ export interface paths {
          * Send the code again
          * @description Sends the session's code over a channel of your choice.
          *
-         *     It is the **same code** as before, unless the project draws a new one for every send. The channel's 60-second block is
-         *     per recipient and answers `channel_timeout` while it runs; a send that failed at every provider frees it at once. A
-         *     session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
+         *     It is the **same code** as before, unless the project draws a new one for every send. The channel's
+         *     60-second block is per recipient and answers `channel_timeout` while it runs; a send that failed
+         *     at every provider frees it at once. A session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
          *
          *     Where the project asks for a challenge, every send needs the answer to a new one, as at session/create.
          *
@@ -182,6 +183,31 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/session/delivery": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the delivery
+         * @description Tells the user's side what became of the session's code, for each channel that it went over, by the
+         *     newest message there: so that a form can say that it failed and offer another channel. Why it failed stands in
+         *     session records, for your server.
+         *
+         *     Ask every few seconds while the user waits. A session locked by wrong codes is still described; a verified one answers
+         *     409, an expired one 410.
+         */
+        get: operations["readSessionDelivery"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/session/verify": {
         parameters: {
             query?: never;
@@ -196,11 +222,86 @@ export interface paths {
          * @description Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
          *     of proof**: let the user in only if what comes back is the number or address of the account they asked for.
          *
-         *     A token works once, within 60 seconds, and only with a key of the project it was issued to; of parallel calls exactly
-         *     one succeeds. The body holds either `phone` or `email`. For a test login the answer carries the header
-         *     `X-Test-Login: true`; refuse those in production if you do not use them.
+         *     A token works once, within 60 seconds, and only with a key of the project it was issued to; of
+         *     parallel calls exactly one succeeds. The body holds either `phone` or `email`; headers name the session and the
+         *     channel, should you accept some channels only. For a test login the answer carries the header `X-Test-Login: true`;
+         *     refuse those in production if you do not use them.
+         *
+         *     Send an `Idempotency-Key`, and a **lost answer** can be read again: repeat the call with it within the token's
+         *     60 seconds. Without the key that used it up, a used token is `verify_token_expired`.
          */
         post: operations["verifySession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List sessions
+         * @description Lists the project's sessions, the newest first: all of them, those of one recipient (`to`), those of
+         *     one `reference` of yours, or those in one `state`.
+         *
+         *     Ask again with the `after` of the answer for as long as it `has_more`. Sessions are kept as long as the project's
+         *     retention says; where the one that `after` names is gone, the answer is 404.
+         */
+        get: operations["listSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session/{session_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a session
+         * @description Reads a session in whatever state it is, with its messages and what became of each.
+         *
+         *     **It proves nobody's address**: that is for session/verify alone, which the user's side cannot reach without the right
+         *     code. A session of another project is 404.
+         */
+        get: operations["readSession"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/session/{session_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a session
+         * @description Ends an open or locked session before its time. From then on session/check and session/send answer
+         *     `session_expired`, what waits to be sent is not sent, and a create opens a new session.
+         *
+         *     It can be repeated: a cancelled session stays as it is. One that is verified is 409, one whose time ran out 410. The
+         *     body may be left out.
+         */
+        post: operations["cancelSession"];
         delete?: never;
         options?: never;
         head?: never;
@@ -222,8 +323,8 @@ export interface paths {
          *     that it arrived: read the status at manual/message, or have it sent to `callback_url`.
          *
          *     - The message lives **10 minutes**; if it could not be sent by then, it becomes `expired`.
-         *     - Manual sends neither take nor obey the 60-second block of a channel, but they count in the recipient's limits
-         *       (`too_many_sends`).
+         *     - Manual sends neither take nor obey the 60-second block of a channel, but they count in the
+         *       recipient's limits (`too_many_sends`).
          *     - `provider_id` pins one provider. One that is unknown, disabled, of another channel or of another project is a
          *       `validation_error` on that field.
          *     - A test login is `success` at once, and nothing is sent.
@@ -253,6 +354,32 @@ export interface paths {
         get: operations["readMessage"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/manual/verified": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a verified user
+         * @description Tells that the user entered the right code of a message without a session: one of manual/send, or one
+         *     that an identity system handed over by a connection.
+         *
+         *     The send then counts as verified in the traffic guard, the figures, the cost per verified user and the choice of the
+         *     provider, and the recipient's number is known: see the guide to the traffic guard. A repeated report changes nothing.
+         *
+         *     Give `message_id` or `to`. A session's message is 404: session/verify tells of it.
+         */
+        post: operations["reportVerified"];
         delete?: never;
         options?: never;
         head?: never;
@@ -292,12 +419,33 @@ export interface paths {
          *     what your server missed.
          *
          *     Ask without `after` once: the answer has no events, and the place from which new ones follow. Ask with `after=0` for the
-         *     oldest that are kept. Then ask again with the `after` of the answer. Whoever goes on like this misses none.
+         *     oldest that are kept. Then ask again with the `after` of the answer, at once where it `has_more`. Whoever goes on like
+         *     this misses none.
          *
          *     Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
          *     its session or message.
          */
         get: operations["listEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/events/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read one event
+         * @description Returns one event of the project, for instance to look at it again or to replay it while you develop.
+         */
+        get: operations["readEvent"];
         put?: never;
         post?: never;
         delete?: never;
@@ -423,6 +571,52 @@ export interface webhooks {
         patch?: never;
         trace?: never;
     };
+    "session.undelivered": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A code was not delivered
+         * @description The code went out over `channel` and did not arrive there: the message is `failed` or `expired`, as `reason` says. Another channel may still bring it. Nothing is told of a session that was verified or cancelled before.
+         *
+         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
+         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         */
+        post: operations["sessionUndelivered"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "message.finished": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A message is final
+         * @description A message of a session or of manual/send is `success`, `failed` or `expired`. One whose send named a `callback_url` is told there alone.
+         *
+         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
+         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         */
+        post: operations["messageFinishedEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export interface components {
     schemas: {
@@ -443,12 +637,41 @@ export interface components {
          * @enum {string}
          */
         Channel: "sms" | "email" | "messenger_a" | "messenger_b" | "voice";
+        ChannelDelivery: {
+            /**
+             * @description A channel over which the session's code was to go.
+             *
+             *     * `sms` - SMS
+             *     * `email` - E-mail
+             *     * `messenger_a` - Telegram
+             *     * `messenger_b` - WhatsApp
+             *     * `voice` - Voice call
+             */
+            channel: components["schemas"]["Channel"];
+            /**
+             * @description What became of its newest message there.
+             *
+             *     * `pending` - on its way to a provider
+             *     * `sent` - a provider has it, and has not said that it arrived
+             *     * `delivered` - delivered, as far as the provider can tell
+             *     * `failed` - not sent, or it did not arrive: offer another channel
+             */
+            status: components["schemas"]["DeliveryStatus"];
+        };
         /**
          * @description * `4` - 3 wrong codes lock the session
          *     * `6` - 5 wrong codes lock the session
          * @enum {integer}
          */
         CodeLength: 4 | 6;
+        /**
+         * @description * `pending` - on its way to a provider
+         *     * `sent` - a provider has it, and has not said that it arrived
+         *     * `delivered` - delivered, as far as the provider can tell
+         *     * `failed` - not sent, or it did not arrive: offer another channel
+         * @enum {string}
+         */
+        DeliveryStatus: "pending" | "sent" | "delivered" | "failed";
         /**
          * @description * `parse_error` - The request body cannot be read
          *     * `validation_error` - A field is wrong
@@ -499,10 +722,12 @@ export interface components {
             };
         };
         EventList: {
-            /** @description The events in the order in which they happened, at most 100. */
+            /** @description The events in the order in which they happened, at most `limit`. */
             events: components["schemas"]["Event"][];
             /** @description What to send as `after` next. */
             after: string;
+            /** @description Whether to ask on at once, as there is more after this place; also where `events` is empty. */
+            has_more: boolean;
         };
         /**
          * @description * `required` - the field is missing
@@ -514,9 +739,10 @@ export interface components {
          *     * `invalid` - not of the form described
          *     * `unknown` - well formed, but there is no such thing
          *     * `repeated` - a query parameter stands there twice
+         *     * `unexpected` - not taken here; `detail` says what to write instead
          * @enum {string}
          */
-        FieldErrorCode: "required" | "null" | "invalid_type" | "blank" | "too_long" | "invalid_choice" | "invalid" | "unknown" | "repeated";
+        FieldErrorCode: "required" | "null" | "invalid_type" | "blank" | "too_long" | "invalid_choice" | "invalid" | "unknown" | "repeated" | "unexpected";
         FieldProblem: {
             /** @description The name of the field, query parameter or header. */
             field: string;
@@ -532,6 +758,7 @@ export interface components {
              *     * `invalid` - not of the form described
              *     * `unknown` - well formed, but there is no such thing
              *     * `repeated` - a query parameter stands there twice
+             *     * `unexpected` - not taken here; `detail` says what to write instead
              */
             code: components["schemas"]["FieldErrorCode"];
             /** @description What is wrong with it, for people. */
@@ -629,6 +856,7 @@ export interface components {
             /** @description Whether it belongs to the installation and serves every project. These come after the project's own. */
             is_system: boolean;
         };
+        /** @description A body. ``not_taken`` has a sentence for each name that is refused: what to write instead. */
         ManualSendRequest: {
             /**
              * @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may be in another script. Otherwise it is a phone number (E.164): a plus, the country code and the number; spaces and ( ) . / - may stand between digits. Every accepted writing of one number is one recipient; spaces around it are ignored. A number that cannot exist is a `validation_error`; one that may not be sent to is `recipient_not_allowed`.
@@ -669,6 +897,61 @@ export interface components {
              * @description Read what became of it at manual/message/{id}.
              */
             message_id: number;
+        };
+        ManualVerifiedRequest: {
+            /**
+             * Format: int64
+             * @description The message whose code the user entered, as manual/send named it.
+             */
+            message_id?: number;
+            /**
+             * @description The recipient, in place of `message_id`: it stands for their newest message of the last 24 hours.
+             * @example +46701740605
+             * @example ada@example.com
+             */
+            to?: string;
+        };
+        ManualVerifiedResponse: {
+            /** @description Always true. */
+            verified: boolean;
+        };
+        /** @description A message is final: one of manual/send, or of a session. Further members may be added. */
+        MessageFinished: {
+            /**
+             * Format: int64
+             * @description The message.
+             */
+            id: number;
+            /**
+             * @description The channel it went over.
+             *
+             *     * `sms` - SMS
+             *     * `email` - E-mail
+             *     * `messenger_a` - Telegram
+             *     * `messenger_b` - WhatsApp
+             *     * `voice` - Voice call
+             */
+            channel: components["schemas"]["Channel"];
+            /**
+             * @description How it ended. It never changes again.
+             *
+             *     * `success` - final: delivered, as far as the provider can tell
+             *     * `failed` - final: given up; `error` says why
+             *     * `expired` - final: its time ran out before it was sent, or before the receipt came; `error` says which
+             * @enum {string}
+             */
+            status: "success" | "failed" | "expired";
+            /** @description Why it failed or expired, in one sentence; else null. */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description When it ended. ISO 8601, UTC.
+             */
+            finished_at: string;
+            /** @description The session, if the message is a session's. */
+            session_id?: string;
+            /** @description With `session_id`: what create was given as `reference`, if anything. */
+            reference?: string | null;
         };
         /**
          * @description * `queued` - accepted by us, not taken up yet
@@ -803,10 +1086,11 @@ export interface components {
             image_url: string;
             /**
              * Format: uri
-             * @description Where to send the user for this channel: the messenger bot, or the project's site. Always absolute.
+             * @description Where to send the user for this channel: a messenger's bot, which the user has to start. Of any other channel it is the owner's address for it or the project's site, and no step of the verification. Always absolute.
              */
             link: string;
         };
+        /** @description A body. ``not_taken`` has a sentence for each name that is refused: what to write instead. */
         SessionCheckRequest: {
             /** @description The session: a ULID, 26 characters in capitals. */
             session_id: string;
@@ -819,9 +1103,10 @@ export interface components {
              * @description Send it to your server, which redeems it at session/verify within 60 seconds. It works once.
              */
             verify_token: string;
-            /** @description Whether the recipient is one of the project's test logins. */
+            /** @description Whether the recipient is one of the project's test logins. Recipients of a test project are none. */
             is_test: boolean;
         };
+        /** @description A body that names the channel as ``type`` or as ``channel``. Its fields have it as ``channel``. */
         SessionCreateRequest: {
             /**
              * @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may be in another script. Otherwise it is a phone number (E.164): a plus, the country code and the number; spaces and ( ) . / - may stand between digits. Every accepted writing of one number is one recipient; spaces around it are ignored. A number that cannot exist is a `validation_error`; one that may not be sent to is `recipient_not_allowed`.
@@ -839,8 +1124,23 @@ export interface components {
              *     * `voice` - Voice call
              */
             type?: components["schemas"]["Channel"] | null;
+            /**
+             * @description The same as `type`, by the name that it has elsewhere. Give one of the two.
+             *
+             *     * `sms` - SMS
+             *     * `email` - E-mail
+             *     * `messenger_a` - Telegram
+             *     * `messenger_b` - WhatsApp
+             *     * `voice` - Voice call
+             */
+            channel?: components["schemas"]["Channel"] | null;
             /** @description Left out, true. False only creates the session, sends nothing and spends no send limit. */
             send?: boolean | null;
+            /**
+             * @description Your own word for this verification, such as the id of a login: your server finds the session by it, and events tell it. It proves nothing, as whoever has the API key can write it. Where a live session is returned, a new one replaces the old.
+             * @example login-4711
+             */
+            reference?: string | null;
             /** @description The answer to a challenge, as the provider's widget makes it. Needed where `challenge.enabled` of session/settings is true. It works once. */
             challenge_token?: string | null;
         };
@@ -849,7 +1149,7 @@ export interface components {
             session_id: string;
             /**
              * Format: date-time
-             * @description When the session ends: three minutes after it was created, and nothing extends it. ISO 8601, UTC.
+             * @description When the session ends, which nothing puts off. ISO 8601, UTC.
              */
             session_expired_at: string;
             /**
@@ -865,6 +1165,10 @@ export interface components {
             /** @description The channels this recipient can be reached over, in order. */
             channels: components["schemas"]["SessionChannel"][];
         };
+        SessionDelivery: {
+            /** @description The channels, the first that was tried first. */
+            channels: components["schemas"]["ChannelDelivery"][];
+        };
         /** @description What became of a session. Further members may be added. */
         SessionEvent: {
             /**
@@ -875,6 +1179,7 @@ export interface components {
              *     * `session.locked` - wrong codes locked it
              *     * `session.expired` - its time ran out, and it was neither verified nor locked
              *     * `session.refused` - a code was asked for and did not go out
+             *     * `session.undelivered` - a code went out over a channel, and did not arrive
              */
             type: components["schemas"]["SessionEventType"];
             /**
@@ -888,10 +1193,12 @@ export interface components {
         SessionEventData: {
             /** @description The session; null for a refused create, which opens none. */
             session_id: string | null;
+            /** @description What create was given as `reference`, if anything. */
+            reference: string | null;
             /** @description The recipient, most of it masked; the whole address where the project says so. */
             recipient: string;
             /**
-             * @description The channel over which its code last went at that moment, if any.
+             * @description The channel over which its code last went at that moment, if any; with `session.undelivered` the one over which it did not arrive.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -900,7 +1207,7 @@ export interface components {
              *     * `voice` - Voice call
              */
             channel: components["schemas"]["Channel"] | null;
-            /** @description With `session.refused`: the rule of the decision log. Else null. */
+            /** @description With `session.refused`: the rule of the decision log. With `session.undelivered`: `failed` or `expired`. Else null. */
             reason: string | null;
             /** @description The session's language. */
             language: string | null;
@@ -923,9 +1230,121 @@ export interface components {
          *     * `session.locked` - wrong codes locked it
          *     * `session.expired` - its time ran out, and it was neither verified nor locked
          *     * `session.refused` - a code was asked for and did not go out
+         *     * `session.undelivered` - a code went out over a channel, and did not arrive
          * @enum {string}
          */
-        SessionEventType: "session.opened" | "session.verified" | "session.locked" | "session.expired" | "session.refused";
+        SessionEventType: "session.opened" | "session.verified" | "session.locked" | "session.expired" | "session.refused" | "session.undelivered";
+        SessionList: {
+            /** @description The sessions, the newest first, at most `limit`. */
+            sessions: components["schemas"]["SessionRecord"][];
+            /** @description Whether older ones may follow. Where only one `state` is asked for, an answer may be empty then. */
+            has_more: boolean;
+            /** @description What to send as `after` next; null at the end of the list. */
+            after: string | null;
+        };
+        SessionMessage: {
+            /**
+             * Format: int64
+             * @description The message.
+             */
+            id: number;
+            /**
+             * @description The channel it went over.
+             *
+             *     * `sms` - SMS
+             *     * `email` - E-mail
+             *     * `messenger_a` - Telegram
+             *     * `messenger_b` - WhatsApp
+             *     * `voice` - Voice call
+             */
+            channel: components["schemas"]["Channel"];
+            /**
+             * @description Where it stands. It only moves forward.
+             *
+             *     * `queued` - accepted by us, not taken up yet
+             *     * `sending` - being handed to a provider
+             *     * `sent` - a provider has it; its delivery receipt is awaited
+             *     * `success` - final: delivered, as far as the provider can tell
+             *     * `failed` - final: given up; `error` says why
+             *     * `expired` - final: its time ran out before it was sent, or before the receipt came; `error` says which
+             */
+            status: components["schemas"]["MessageStatus"];
+            /** @description Why it failed or expired, in one sentence; else null. */
+            error: string | null;
+            /**
+             * Format: date-time
+             * @description When it was asked for.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ended; null until then.
+             */
+            finished_at: string | null;
+        };
+        /** @description A session as your server sees it. Further members may be added. */
+        SessionRecord: {
+            /** @description The session: a ULID, 26 characters in capitals. */
+            session_id: string;
+            /**
+             * @description What became of it.
+             *
+             *     * `open` - its code can be sent and checked
+             *     * `locked` - wrong codes locked it, and it has not ended
+             *     * `verified` - the right code was entered
+             *     * `expired` - its time ran out, or its test login was changed
+             *     * `cancelled` - your server ended it
+             */
+            state: components["schemas"]["SessionState"];
+            /** @description The whole phone number or e-mail address; null once the project keeps it no longer. It is **not verified** before `redeemed_at`. */
+            recipient: string | null;
+            /**
+             * @description The channel over which its code last went; null until then.
+             *
+             *     * `sms` - SMS
+             *     * `email` - E-mail
+             *     * `messenger_a` - Telegram
+             *     * `messenger_b` - WhatsApp
+             *     * `voice` - Voice call
+             */
+            channel: components["schemas"]["Channel"] | null;
+            /** @description What create was given as `reference`, if anything. */
+            reference: string | null;
+            /** @description The language of its messages. */
+            language: string;
+            /** @description Whether a test login opened it. Recipients of a test project are none. */
+            is_test: boolean;
+            /** @description How many codes were entered, right or wrong. */
+            attempts: number;
+            /**
+             * Format: date-time
+             * @description When it was opened. ISO 8601, UTC.
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it ends, or was ended.
+             */
+            expires_at: string;
+            /**
+             * Format: date-time
+             * @description When the right code was entered.
+             */
+            verified_at: string | null;
+            /**
+             * Format: date-time
+             * @description When session/verify was told the address: the moment of proof.
+             */
+            redeemed_at: string | null;
+            /**
+             * Format: date-time
+             * @description When your server ended it.
+             */
+            cancelled_at: string | null;
+            /** @description Its messages, the earliest first, while the project keeps them. */
+            messages: components["schemas"]["SessionMessage"][];
+        };
+        /** @description A body that names the channel as ``type`` or as ``channel``. Its fields have it as ``channel``. */
         SessionSendRequest: {
             /** @description The session: a ULID, 26 characters in capitals. */
             session_id: string;
@@ -938,16 +1357,26 @@ export interface components {
              *     * `messenger_b` - WhatsApp
              *     * `voice` - Voice call
              */
-            type: components["schemas"]["Channel"];
+            type?: components["schemas"]["Channel"];
+            /**
+             * @description The same as `type`, by the name that it has elsewhere. Give one of the two.
+             *
+             *     * `sms` - SMS
+             *     * `email` - E-mail
+             *     * `messenger_a` - Telegram
+             *     * `messenger_b` - WhatsApp
+             *     * `voice` - Voice call
+             */
+            channel?: components["schemas"]["Channel"];
             /** @description The answer to a challenge, as the provider's widget makes it. Needed where `challenge.enabled` of session/settings is true. It works once. */
             challenge_token?: string | null;
-        };
+        } & (unknown | unknown);
         SessionSendResponse: {
             /** @description The session: a ULID, 26 characters in capitals. */
             session_id: string;
             /**
              * Format: date-time
-             * @description When the session ends: three minutes after it was created, and nothing extends it. ISO 8601, UTC.
+             * @description When the session ends, which nothing puts off. ISO 8601, UTC.
              */
             session_expired_at: string;
             /** @description The channel the code went out over, with its block now running. */
@@ -995,6 +1424,16 @@ export interface components {
             /** @description The project's name. */
             name: string;
         };
+        /**
+         * @description * `open` - its code can be sent and checked
+         *     * `locked` - wrong codes locked it, and it has not ended
+         *     * `verified` - the right code was entered
+         *     * `expired` - its time ran out, or its test login was changed
+         *     * `cancelled` - your server ended it
+         * @enum {string}
+         */
+        SessionState: "open" | "locked" | "verified" | "expired" | "cancelled";
+        /** @description A body. ``not_taken`` has a sentence for each name that is refused: what to write instead. */
         SessionVerifyRequest: {
             /**
              * Format: uuid
@@ -1022,6 +1461,10 @@ export interface components {
         "Cache-Control": "no-store";
         /** @description Whole seconds to wait; present where waiting helps. */
         "Retry-After": number;
+        /** @description The limits that this request counted against, by draft-ietf-httpapi-ratelimit-headers-10: the limit's name, `q` requests in `w` seconds. Absent where none holds for this caller. */
+        "RateLimit-Policy": string;
+        /** @description What is left of these limits: `r` requests and, where nothing is left, `t` seconds until it is whole again. */
+        RateLimit: string;
     };
     pathItems: never;
 }
@@ -1033,6 +1476,8 @@ export interface operations {
             header?: {
                 /** @description The user's languages, as browsers send them. The best match among the project's languages is used for the messages; without a match, the language last known of the recipient, else the project's. */
                 "Accept-Language"?: string;
+                /** @description The end user's IP address, where a server of yours calls for them: limits, the traffic guard and challenges then go by it. It counts from the project's server addresses alone, and is ignored from anybody else. One that is no public address is a `validation_error`. */
+                "X-Client-Address"?: string;
                 /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
                 "X-Request-Id"?: string;
             };
@@ -1050,6 +1495,8 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1128,6 +1575,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1163,6 +1612,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The end user's IP address, where a server of yours calls for them: limits, the traffic guard and challenges then go by it. It counts from the project's server addresses alone, and is ignored from anybody else. One that is no public address is a `validation_error`. */
+                "X-Client-Address"?: string;
                 /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
                 "X-Request-Id"?: string;
             };
@@ -1444,6 +1895,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description The end user's IP address, where a server of yours calls for them: limits, the traffic guard and challenges then go by it. It counts from the project's server addresses alone, and is ignored from anybody else. One that is no public address is a `validation_error`. */
+                "X-Client-Address"?: string;
                 /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
                 "X-Request-Id"?: string;
             };
@@ -1601,6 +2054,8 @@ export interface operations {
             header?: {
                 /** @description The user's languages, as browsers send them. The best match among the project's languages is used for the messages; without a match, the language last known of the recipient, else the project's. */
                 "Accept-Language"?: string;
+                /** @description The end user's IP address, where a server of yours calls for them: limits, the traffic guard and challenges then go by it. It counts from the project's server addresses alone, and is ignored from anybody else. One that is no public address is a `validation_error`. */
+                "X-Client-Address"?: string;
                 /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
                 "X-Request-Id"?: string;
             };
@@ -1743,6 +2198,8 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1762,6 +2219,137 @@ export interface operations {
             };
             /** @description Not there: `not_found` */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many: `rate_limited` */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Our fault: `internal_error` */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Briefly away: `service_unavailable` */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readSessionDelivery: {
+        parameters: {
+            query: {
+                /** @description A session that has not ended. Give it once. */
+                session_id: string;
+            };
+            header?: {
+                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The channels; an empty list where nothing was sent. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionDelivery"];
+                };
+            };
+            /** @description The request is wrong: `validation_error`, `host_not_allowed` */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid key: `missing_api_key`, `invalid_api_key` */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed: `wrong_key_kind` */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not there: `session_not_found` */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not in this state: `session_verified` */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over: `session_expired` */
+            410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -1812,6 +2400,8 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                /** @description Lets a lost answer be read again: whoever repeats the call with the key that used the token up gets the same answer, as long as the token would be good. 1 to 255 visible ASCII characters; a random UUID is a good choice. */
+                "Idempotency-Key"?: string;
                 /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
                 "X-Request-Id"?: string;
             };
@@ -1829,6 +2419,12 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    /** @description The session that was verified. */
+                    "X-Session-Id"?: string;
+                    /** @description The channel over which its code last went. */
+                    "X-Channel"?: "sms" | "email" | "messenger_a" | "messenger_b" | "voice";
+                    /** @description Present only where this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    "Idempotency-Replayed"?: "true";
                     /** @description Present only for a recipient in the project's table of test logins. */
                     "X-Test-Login"?: "true";
                     [name: string]: unknown;
@@ -1951,11 +2547,370 @@ export interface operations {
             };
         };
     };
+    listSessions: {
+        parameters: {
+            query?: {
+                /** @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may be in another script. Otherwise it is a phone number (E.164): a plus, the country code and the number; spaces and ( ) . / - may stand between digits. Every accepted writing of one number is one recipient; spaces around it are ignored. A number that cannot exist is a `validation_error`; one that may not be sent to is `recipient_not_allowed`. */
+                to?: string;
+                /** @description Only sessions that were created with this `reference`. */
+                reference?: string;
+                /**
+                 * @description Only sessions in this state.
+                 *
+                 *     * `open` - its code can be sent and checked
+                 *     * `locked` - wrong codes locked it, and it has not ended
+                 *     * `verified` - the right code was entered
+                 *     * `expired` - its time ran out, or its test login was changed
+                 *     * `cancelled` - your server ended it
+                 */
+                state?: "open" | "locked" | "verified" | "expired" | "cancelled";
+                /** @description How many sessions are answered at most. */
+                limit?: number;
+                /** @description The `after` of an earlier answer: the sessions that are older than this one follow. */
+                after?: string;
+            };
+            header?: {
+                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sessions. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionList"];
+                };
+            };
+            /** @description The request is wrong: `validation_error`, `host_not_allowed` */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid key: `missing_api_key`, `invalid_api_key` */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed: `wrong_key_kind` */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not there: `session_not_found` */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many: `rate_limited` */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Our fault: `internal_error` */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Briefly away: `service_unavailable` */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The session. What is no such id is 404. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionRecord"];
+                };
+            };
+            /** @description The request is wrong: `host_not_allowed` */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid key: `missing_api_key`, `invalid_api_key` */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed: `wrong_key_kind` */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not there: `not_found`, `session_not_found` */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many: `rate_limited` */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Our fault: `internal_error` */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Briefly away: `service_unavailable` */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    cancelSession: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The session. What is no such id is 404. */
+                session_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session, cancelled. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SessionRecord"];
+                };
+            };
+            /** @description The request is wrong: `host_not_allowed` */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid key: `missing_api_key`, `invalid_api_key` */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed: `wrong_key_kind` */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not there: `not_found`, `session_not_found` */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not in this state: `session_verified` */
+            409: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Over: `session_expired` */
+            410: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many: `rate_limited` */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Our fault: `internal_error` */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Briefly away: `service_unavailable` */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     sendMessage: {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes a repetition safe: the same key with the same body gives the same answer and sends nothing again, for 24 hours and per project. 1 to 255 visible ASCII characters; a random UUID is a good choice. Bodies are compared as parsed JSON. Only successes are kept: after a refusal the same key may be used again. */
+                /** @description Makes a repetition safe: the same key with the same body gives the same answer and sends nothing again, for 24 hours and per project. Bodies are compared as parsed JSON. Only successes are kept: after a refusal the same key may be used again. 1 to 255 visible ASCII characters; a random UUID is a good choice. */
                 "Idempotency-Key"?: string;
                 /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
                 "X-Request-Id"?: string;
@@ -1974,6 +2929,8 @@ export interface operations {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     /** @description Present only where this is the answer of an earlier request with the same `Idempotency-Key`. */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
@@ -2055,6 +3012,8 @@ export interface operations {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "Retry-After": components["headers"]["Retry-After"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    RateLimit: components["headers"]["RateLimit"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2147,6 +3106,136 @@ export interface operations {
             };
             /** @description Not there: `message_not_found` */
             404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many: `rate_limited` */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Our fault: `internal_error` */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Briefly away: `service_unavailable` */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    reportVerified: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                "X-Request-Id"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ManualVerifiedRequest"];
+            };
+        };
+        responses: {
+            /** @description The user counts as verified. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManualVerifiedResponse"];
+                };
+            };
+            /** @description The request is wrong: `parse_error`, `validation_error`, `host_not_allowed` */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid key: `missing_api_key`, `invalid_api_key` */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed: `wrong_key_kind` */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not there: `message_not_found` */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too large: `body_too_large` */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not JSON: `unsupported_media_type` */
+            415: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2291,6 +3380,10 @@ export interface operations {
             query?: {
                 /** @description The `after` of an earlier answer, or `0`. Give it once at most, and not empty. */
                 after?: string;
+                /** @description How many events are answered at most. */
+                limit?: number;
+                /** @description The types that are wanted, with commas between; all where it is left out. */
+                type?: ("message.finished" | "session.opened" | "session.verified" | "session.locked" | "session.expired" | "session.refused" | "session.undelivered")[];
             };
             header?: {
                 /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
@@ -2336,6 +3429,113 @@ export interface operations {
             };
             /** @description Not allowed: `wrong_key_kind` */
             403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Too many: `rate_limited` */
+            429: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Our fault: `internal_error` */
+            500: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Briefly away: `service_unavailable` */
+            503: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                "X-Request-Id"?: string;
+            };
+            path: {
+                /** @description The event's `webhook-id`. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+            /** @description The request is wrong: `host_not_allowed` */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No valid key: `missing_api_key`, `invalid_api_key` */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not allowed: `wrong_key_kind` */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Not there: `not_found` */
+            404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
                     "Cache-Control": components["headers"]["Cache-Control"];
@@ -2530,6 +3730,67 @@ export interface operations {
                     /** @constant */
                     type?: "session.refused";
                 };
+            };
+        };
+        responses: {
+            /** @description Any 2xx: received. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    sessionUndelivered: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                "webhook-id": string;
+                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SessionEvent"] & {
+                    /** @constant */
+                    type?: "session.undelivered";
+                };
+            };
+        };
+        responses: {
+            /** @description Any 2xx: received. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    messageFinishedEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                "webhook-id": string;
+                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                "webhook-timestamp": string;
+                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                "webhook-signature": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MessageFinished"];
             };
         };
         responses: {

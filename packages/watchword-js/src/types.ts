@@ -11,6 +11,12 @@ export type Session = Schemas["SessionCreateResponse"];
 export type SentCode = Schemas["SessionSendResponse"];
 export type CheckedCode = Schemas["SessionCheckResponse"];
 export type SessionChannel = Schemas["SessionChannel"];
+export type ChannelDelivery = Schemas["ChannelDelivery"];
+export type DeliveryStatus = Schemas["DeliveryStatus"];
+export type SessionMessage = Schemas["SessionMessage"];
+export type SessionRecord = Schemas["SessionRecord"];
+export type SessionList = Schemas["SessionList"];
+export type SessionState = Schemas["SessionState"];
 export type SessionSettings = Schemas["SessionSettings"];
 export type QueuedMessage = Schemas["ManualSendResponse"];
 export type Message = Schemas["ManualMessage"];
@@ -29,4 +35,7 @@ export interface Verified {
   phone?: string;
   email?: string;
   isTest: boolean;
+  sessionId?: string;
+  /** The channel over which its code last went. */
+  channel?: Channel;
 }

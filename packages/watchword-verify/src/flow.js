@@ -1,12 +1,12 @@
 // The way from a recipient to the verify token: which step follows which answer.
 import { Problem } from "./service.js";
-import { now, lastChannel, rememberChannel, Session } from "./session.js";
-import { botView, codeView, entryView, loadingView, nameOf, overView, verifiedView } from "./views.js";
+import { now, lastChannel, rememberChannel, Session, Windows } from "./session.js";
+import { botView, codeView, elsewhereView, entryView, loadingView, nameOf, overView, verifiedView } from "./views.js";
 import { fill, tell, tellUnsent } from "./words.js";
 
 const BOT_POLL_SECONDS = 3; // a user who comes back from a messenger waits no longer
 const POLL_SECONDS = 10; // to see that a message failed, or that the session was verified elsewhere
-const FIRST_POLL_SECONDS = 3; // after a send: most of those that fail have failed by then
+const FIRST_POLL_SECONDS = 3; // while a code is on its way: most of those that fail have failed by then
 const ENDED = new Set(["session_expired", "session_not_found", "session_verified"]);
 const IS_EMAIL = /^[^\s@]+@[^\s@]+$/;
 const IS_NUMBER = /^\+\d{7,15}$/;
@@ -28,6 +28,7 @@ export class Flow {
   constructor(given) {
     Object.assign(this, given);
     const { gone: signal } = given;
+    this.windows = new Windows(this.service.base, (id) => this.#seeElsewhere(id), signal);
     const look = () => document.visibilityState === "visible" && this.#poll(true);
     document.addEventListener("visibilitychange", look, { signal });
     window.addEventListener("online", () => this.#cameOnline(), { signal });
@@ -84,7 +85,7 @@ export class Flow {
   async #read(session) {
     const [settings, channels] = await Promise.all([this.service.settings(session.id), this.service.channels(session.id)]);
     session.setClock(settings.date);
-    session.setChannels(channels.answer, channels.asked);
+    session.setChannels(channels.answer);
     session.code = settings.answer.code;
   }
 
@@ -173,10 +174,10 @@ export class Flow {
     }
     this.#run(async () => {
       const body = channel ? { to, type: channel } : { to };
-      const { answer, asked, date } = await this.shell.call((it) => this.service.create(it), body, this.#settings.challenge);
+      const { answer, date } = await this.shell.call((it) => this.service.create(it), body, this.#settings.challenge);
       const session = new Session({ id: answer.session_id, to, channel: answer.sent_to, expiresAt: answer.session_expired_at });
       session.setClock(date);
-      session.setChannels(answer.channels, asked);
+      session.setChannels(answer.channels);
       // A test login's code may have another form than the project's.
       const settings = await this.service.settings(session.id).catch(() => null);
       session.code = settings?.answer.code;
@@ -191,10 +192,10 @@ export class Flow {
   #resend(type) {
     this.#run(async () => {
       const body = { session_id: this.#session.id, type };
-      const { answer, asked, date } = await this.shell.call((it) => this.service.send(it), body, this.#settings.challenge);
+      const { answer, date } = await this.shell.call((it) => this.service.send(it), body, this.#settings.challenge);
       const session = this.#session;
       session.setClock(date);
-      session.setChannel(answer.channel, asked);
+      session.setChannel(answer.channel);
       session.goOver(type);
       this.#showCode();
       this.#tellSent(type);
@@ -219,6 +220,7 @@ export class Flow {
     this.#run(async () => {
       const { answer } = await this.service.check({ session_id: this.#session.id, code });
       const session = this.#session;
+      this.windows.tell(session.id);
       this.forget();
       this.#step = "verified";
       this.#otp?.abort();
@@ -293,35 +295,35 @@ export class Flow {
     if (!session || !["code", "bot"].includes(this.#step)) return;
     this.#polledAt = now();
     this.#pause = POLL_SECONDS;
-    const before = { ...session.surelyUntil };
+    let delivery;
     try {
-      if (isFull) await this.#read(session);
-      else {
-        const { answer, asked } = await this.service.channels(session.id);
-        session.setChannels(answer, asked);
-      }
+      const look = isFull ? this.#read(session) : this.service.channels(session.id);
+      [delivery] = await Promise.all([this.service.delivery(session.id), look]);
+      if (!isFull) session.setChannels((await look).answer);
     } catch (problem) {
       if (session === this.#session && ENDED.has(problem.code) && !this.#isBusy) this.#fail(problem);
       return;
     }
     if (session !== this.#session) return;
     if (this.#step === "bot") this.#seeBot();
-    else if (!this.#isBusy) this.#seeFailure(before);
+    else if (!this.#isBusy && delivery.asked > session.sentAt) this.#seeFailure(delivery.answer.channels);
   }
 
   /** Take back that a code was sent, where it was not. The project may have sent it over another channel by itself. */
-  #seeFailure(before) {
+  #seeFailure(ways) {
     const session = this.#session;
-    const failed = session.failedChannel(before);
-    if (!failed) return;
-    const next = session.channels.find(({ type, timeout }) => timeout > 0 && !(before[type] > now()));
-    const channel = session.channelOf(failed);
+    const failed = session.channel;
+    const statusOf = (channel) => ways.find((way) => way.channel === channel)?.status;
+    if (statusOf(failed) === "pending") this.#pause = FIRST_POLL_SECONDS;
+    if (statusOf(failed) !== "failed" || session.failed.has(failed)) return;
+    const next = ways.find(({ channel, status }) => status !== "failed" && !session.ways.includes(channel))?.channel;
+    const name = nameOf(this.words, session.channelOf(failed) ?? { name: failed });
     session.giveUp();
-    if (next) session.goOver(next.type);
+    if (next) session.goOver(next);
     if (session.channel !== failed) this.#showCode(false);
-    if (next) return this.#tellSent(next.type);
+    if (next) return this.#tellSent(next);
     this.shell.hear("");
-    this.shell.refuse(tellUnsent(this.words, nameOf(this.words, channel), session.channels.length > 1));
+    this.shell.refuse(tellUnsent(this.words, name, session.channels.length > 1));
     this.shell.emit("error", { code: "not_sent", channel: failed });
   }
 
@@ -332,6 +334,17 @@ export class Flow {
     this.#session.goOver(type);
     this.#showCode();
     this.#tellSent(type);
+  }
+
+  /** The session was verified in another window of this browser, which has the token. */
+  #seeElsewhere(id) {
+    if (!this.#session || this.#session.id !== id) return;
+    this.forget();
+    this.#step = "verified";
+    this.#otp?.abort();
+    this.shell.show(elsewhereView(this.words), { isMoved: false });
+    this.shell.hear(this.words.elsewhere);
+    this.shell.emit("elsewhere", {});
   }
 
   #cameOnline() {

@@ -25,6 +25,11 @@ export class Service {
     return this.#call("GET", `/session/channels${query(session)}`);
   }
 
+  /** Say what became of the code over each channel that it went over. */
+  delivery(session) {
+    return this.#call("GET", `/session/delivery${query(session)}`);
+  }
+
   create(body) {
     return this.#call("POST", "/session/create", body);
   }

@@ -1,60 +1,53 @@
 // The session under way: until when it lives, which channels are blocked, and what outlives a reload of the page.
 
-const LIFE_SECONDS = 180; // of a session, by the service's rule
-const ROUNDED_SECONDS = 1; // the service rounds what is left of a block up to whole seconds
+const LIFE_SECONDS = 180; // of a session, until the service has told its end
+const LONGEST_SECONDS = 900; // that the service lets a project's sessions live
 
 /** Return seconds that only go forward, whatever is done to the device's clock. */
 export const now = () => performance.now() / 1000;
 
 export class Session {
   constructor({ id, to, channel, expiresAt }) {
-    Object.assign(this, { id, to, channel, expiresAt, channels: [], blockedUntil: {}, surelyUntil: {} });
+    Object.assign(this, { id, to, channel, expiresAt, channels: [], blockedUntil: {} });
     this.ways = channel ? [channel] : []; // those of the sends that have not failed, the last one last
+    this.failed = new Set(); // the channels whose last send failed
+    this.sentAt = now();
     this.endsAt = now() + LIFE_SECONDS;
   }
 
   /** Take over the service's own time: seconds are counted from it, so that a wrong clock here changes nothing. */
   setClock(serverMs) {
     const left = (Date.parse(this.expiresAt) - serverMs) / 1000;
-    if (Number.isFinite(left)) this.endsAt = now() + Math.min(Math.max(left, 0), LIFE_SECONDS);
+    if (Number.isFinite(left)) this.endsAt = now() + Math.min(Math.max(left, 0), LONGEST_SECONDS);
   }
 
-  /** Take over the channels as the service tells them in answer to a call that was made at `asked`. */
-  setChannels(channels, asked) {
+  /** Take over the channels as the service tells them. */
+  setChannels(channels) {
     this.channels = channels;
-    for (const channel of channels) this.#block(channel, asked);
+    for (const channel of channels) this.#block(channel);
   }
 
   /** Take over one channel, after a send over it. */
-  setChannel(channel, asked) {
+  setChannel(channel) {
     this.channels = this.channels.map((each) => (each.type === channel.type ? channel : each));
-    this.#block(channel, asked);
+    this.#block(channel);
   }
 
-  #block({ type, timeout }, asked) {
+  #block({ type, timeout }) {
     this.blockedUntil[type] = now() + timeout;
-    this.surelyUntil[type] = asked + timeout - ROUNDED_SECONDS; // however long the answer was on its way
   }
 
   /** The code goes out over this channel from now on. */
   goOver(type) {
     this.channel = type;
     this.ways.push(type);
-  }
-
-  /**
-   * Return the present channel if its send failed: its block is gone before its time, as the service frees it once every
-   * provider has failed. `before` are the moments until which blocks surely run, from before the latest look.
-   */
-  failedChannel(before) {
-    const { channel } = this;
-    const isFreed = channel && now() < before[channel] && this.channelOf(channel)?.timeout === 0;
-    return isFreed ? channel : null;
+    this.failed.delete(type);
+    this.sentAt = now();
   }
 
   /** Go back to the send before the one that failed, or to none. */
   giveUp() {
-    this.ways.pop();
+    this.failed.add(this.ways.pop());
     this.channel = this.ways.at(-1) ?? "";
   }
 
@@ -73,6 +66,21 @@ export class Session {
   /** Return what a reload needs. Neither code nor token is among it. */
   kept() {
     return { id: this.id, to: this.to, channel: this.channel, expiresAt: this.expiresAt };
+  }
+}
+
+/** The forms of this origin's other windows, which learn at once that a session was verified here. */
+export class Windows {
+  /** `heard` is called with the id of a session that was verified in another window. */
+  constructor(name, heard, signal) {
+    if (!("BroadcastChannel" in globalThis)) return;
+    this.channel = new BroadcastChannel(`watchword-verify:${name}`);
+    this.channel.onmessage = ({ data }) => heard(data);
+    signal.addEventListener("abort", () => this.channel.close());
+  }
+
+  tell(id) {
+    this.channel?.postMessage(id);
   }
 }
 

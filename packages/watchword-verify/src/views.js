@@ -154,7 +154,9 @@ export function botView(words, session, type, act) {
 
 /** The channels by which the code can come, each with the time until it may be used. */
 function channelWays(words, session, act, without) {
-  const channels = session.channels.filter(({ type }) => type !== without);
+  const others = session.channels.filter(({ type }) => type !== without);
+  // Those that failed come last, so that the next way is the first.
+  const channels = [...others].sort((one, two) => session.failed.has(one.type) - session.failed.has(two.type));
   const rows = channels.map((channel) => {
     const state = h("span", { part: "way-state" });
     const isBot = !channel.is_active;
@@ -189,14 +191,17 @@ function channelWays(words, session, act, without) {
 
 const CHECK_MARK = "M5 13l4.5 4.5L19 7.5";
 
-export function verifiedView(words, session) {
+export const verifiedView = (words, session) => doneView(words.verified, session);
+export const elsewhereView = (words) => doneView(words.elsewhere, null);
+
+function doneView(text, session) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
   const stroke = { fill: "none", stroke: "currentColor", "stroke-width": 2.5, "stroke-linecap": "round", "stroke-linejoin": "round" };
   for (const [name, value] of Object.entries({ d: CHECK_MARK, ...stroke })) path.setAttribute(name, value);
   svg.setAttribute("viewBox", "0 0 24 24");
   svg.append(path);
-  const title = heading(words.verified);
+  const title = heading(text);
   const to = session && h("p", { part: "text" }, h("bdi", { dir: "ltr", part: "recipient" }, shownRecipient(session.to)));
   return { nodes: [h("div", { part: "result" }, h("span", { part: "mark", "aria-hidden": "true" }, svg), title, to)], focus: title };
 }

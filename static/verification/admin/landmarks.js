@@ -22,10 +22,16 @@ function name(root) {
     found.dataset.label = label.charAt(0).toUpperCase() + label.slice(1);
   }
   for (const found of root.querySelectorAll("[data-simplebar]")) {
-    const parent = found.closest("[aria-label]");
-    found.dataset.simplebarAriaLabel = parent ? words.sayNameScrolls.replace("{name}", parent.getAttribute("aria-label")) : words.sayScrolls;
+    const parent = found.closest("[aria-label], [aria-labelledby]");
+    const title = parent && (parent.getAttribute("aria-label") || document.getElementById(parent.getAttribute("aria-labelledby"))?.textContent.trim());
+    found.dataset.simplebarAriaLabel = title ? words.sayNameScrolls.replace("{name}", title) : words.sayScrolls;
   }
 }
 
 document.addEventListener("DOMContentLoaded", () => name(document)); // before the scroll bars are made
 document.addEventListener("htmx:afterSwap", (event) => name(event.target));
+// The row of a project's sections on a phone begins at the one that is open.
+document.addEventListener("DOMContentLoaded", () => {
+  const current = document.querySelector(".ww-sections [aria-current]");
+  if (current) current.closest(".ww-sections").scrollLeft = current.offsetLeft - 48;
+});

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django_otp.oath import totp
 
-from tests.admin.rows import ADDRESS, make_panel, sent_once, values_on
+from tests.admin.rows import ADDRESS, make_panel, page_with, sent_once, values_on
 from verification.admin.auth import second_factor as factor_views
 from verification.admin.auth import throttle
 from verification.admin.auth.session import CONFIRMED, FACTOR, FRESH_SECONDS, MAX_SECONDS, STARTED
@@ -400,11 +400,11 @@ def stale(panel):
 
 
 def test_a_change_asks_who_it_is_and_then_goes_on_with_what_was_typed(panel, stale):
-    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
-    typed = values_on(stale, page) | {"sends_per_day": 7, "site_url": "https://typed.example"}
+    page = page_with(panel.project, "sends_per_day")
+    typed = values_on(stale, page) | {"sends_per_day": 7, "server_addresses": "192.0.2.77"}
     asked = stale.post(page, typed)
     assert asked.template_name == "admin/verification/confirm.html"
-    assert "typed.example" not in asked.content.decode()
+    assert "192.0.2.77" not in asked.content.decode()
     panel.project.refresh_from_db()
     assert panel.project.sends_per_day == 20
     again = stale.post(page, {"_held": asked.context["held"], "_confirm": "wrong"})

@@ -259,3 +259,45 @@ def test_the_recipients_page_tells_who_saw_the_address(panel):
     assert "support" in panel.as_("owner").get(page).context["adminform"].model_admin.seen_by(recipient)
     log = panel.as_("owner").get(reverse("admin:verification_auditentry_changelist"), {"kind": "seen"})
     assert [line.who for line in log.context["cl"].result_list] == ["support"]
+
+
+def test_without_a_mail_server_the_panel_says_so_and_shows_the_link_to_copy(panel, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    owner, page = panel.as_("owner"), people_of(panel.project)
+    assert b"No mail server is set up" in owner.get(page).content
+    values = {"step": "invite", "email": "ann@example.com", "role": "analyst"}
+    assert "copy the link" in owner.post(page, values, follow=True).content.decode()
+    invitation = Invitation.objects.get()
+    shown = owner.post(page, {"step": "link", "invitation": invitation.pk})
+    assert "no-store" in shown["Cache-Control"]
+    ((_name, link, _note),) = shown.context["secrets"]
+    assert invitations.claim_due(limit=10) == []  # no mail comes after it, with another link
+    assert "ann@example.com" in Client().get(re.search(r"https?://[^/]+(/\S+)", link)[1], follow=True).content.decode()
+
+
+def test_with_a_mail_server_no_link_is_shown(panel):
+    invite(panel)
+    page = people_of(panel.project)
+    assert b"Copy link" not in panel.as_("owner").get(page).content
+    answer = panel.as_("owner").post(page, {"step": "link", "invitation": Invitation.objects.get().pk})
+    assert answer.status_code == 302
+
+
+def test_only_who_manages_people_sees_a_link(panel, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    panel.as_("owner").post(people_of(panel.project), {"step": "invite", "email": "ann@example.com", "role": "analyst"})
+    values = {"step": "link", "invitation": Invitation.objects.get().pk}
+    assert panel.as_("support").post(people_of(panel.project), values).status_code == 302
+    assert panel.as_("stranger").post(people_of(panel.project), values).status_code == 403
+    assert bytes(Invitation.objects.get().digest or b"") == b""
+
+
+def test_a_mail_that_is_under_way_does_not_replace_a_link_that_was_shown(panel, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    panel.as_("owner").post(people_of(panel.project), {"step": "invite", "email": "ann@example.com", "role": "analyst"})
+    claimed = invitations.claim_due(limit=10)
+    invitations.draw_link(Invitation.objects.get(), by=User.objects.get(username="owner"))
+    digest = bytes(Invitation.objects.get().digest)
+    for row in claimed:
+        invitations.deliver(row)
+    assert bytes(Invitation.objects.get().digest) == digest

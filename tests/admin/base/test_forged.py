@@ -112,9 +112,9 @@ def test_members_are_neither_shown_to_members_nor_taken_from_them(panel):
 
 
 def test_a_superuser_adds_a_member(panel):
-    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
     client, stranger = panel.as_("root"), User.objects.get(username="stranger")
-    values = values_on(client, page) | {"memberships-TOTAL_FORMS": 2, "memberships-1-user": stranger.pk}
+    page = reverse("admin:auth_user_change", args=(stranger.pk,))
+    values = values_on(client, page) | {"memberships-TOTAL_FORMS": 2, "memberships-1-project": panel.project.pk}
     values["memberships-1-role"] = "support"
     assert client.post(page, values).status_code == 302
     assert Membership.objects.filter(project=panel.project, user=stranger, role="support").exists()

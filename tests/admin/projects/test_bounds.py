@@ -7,7 +7,7 @@ from django.core.management import CommandError
 from django.urls import reverse
 
 from tests import clock, factories
-from tests.admin.rows import sent_once, values_on
+from tests.admin.rows import page_with, sent_once, values_on
 from tests.commands.running import run
 from verification.core.errors import UserError
 from verification.models import ApiKey, KeyKind, MessageTemplate, Project, Provider, WebhookSecret, bounds
@@ -177,7 +177,7 @@ def test_a_list_of_a_project_has_an_end(project, name):
 @pytest.mark.parametrize("name", LONG_LISTS)
 def test_the_panel_says_that_a_list_is_too_long_at_its_field(panel, name):
     client = panel.as_("owner")
-    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    page = page_with(panel.project, name)
     response = client.post(page, values_on(client, page) | {name: "\n".join(LONG_LISTS[name])})
     assert "no more than 100" in str(response.context["adminform"].form.errors[name])
 

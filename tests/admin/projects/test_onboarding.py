@@ -1,5 +1,7 @@
 """The checklist on a project's page, line by line as the rows tell it, and the first call in six languages."""
 
+from datetime import timedelta
+
 import pytest
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -33,6 +35,10 @@ def done(project):
     return {step.title for step in steps_of(project) if step.is_done}
 
 
+def open_steps(project):
+    return {step.title for step in steps_of(project) if not step.is_done}
+
+
 def page_of(project, name="change"):
     return reverse(f"admin:verification_project_{name}", args=(project.pk,))
 
@@ -53,9 +59,9 @@ def test_each_line_is_done_once_its_rows_are_there(new):
     a_session(new, to, is_open=False, is_test=True)
     assert "Ask for a code from your app" not in done(new)
     a_session(new, to)
-    assert "Ask for a code from your app" in done(new) and "Say where alerts go" not in done(new)
+    assert "Ask for a code from your app" in done(new) and "Choose where alerts go" not in done(new)
     new.alert_emails = ["ops@example.com"]
-    assert "Say where alerts go" in done(new)
+    assert "Choose where alerts go" in done(new)
 
 
 def test_a_check_is_undone_by_other_settings(new):
@@ -80,15 +86,30 @@ def test_on_a_test_project_no_message_is_called_a_real_one(new):
     assert "A simulated message" in str(steps_of(new)) and "A real message" not in str(steps_of(new))
 
 
-def test_the_checklist_goes_with_the_first_verified_user(new, owner):
-    assert b"Until the first user is verified" in owner.get(page_of(new)).content
+def test_after_the_first_verified_user_only_the_check_and_the_alerts_stay_open(new, owner):
+    assert b"Getting started" in owner.get(page_of(new)).content
     to = Recipient.objects.create(project=new, address="+4915112345678")
-    verified = {"is_open": False, "verified_at": timezone.now()}
     session = a_session(new, to, is_test=True)
-    type(session).objects.filter(pk=session.pk).update(code_digest=None, code_encrypted=None, **verified)
-    assert b"Until the first user is verified" in owner.get(page_of(new)).content
+    verified = {"is_open": False, "verified_at": timezone.now(), "code_digest": None, "code_encrypted": None}
+    type(session).objects.filter(pk=session.pk).update(**verified)
+    assert "Send a test to yourself" in open_steps(new)
     type(session).objects.filter(pk=session.pk).update(is_test=False)
-    assert b"Until the first user is verified" not in owner.get(page_of(new)).content
+    assert open_steps(new) == {"Check its credentials", "Choose where alerts go"}
+    assert b"Getting started" in owner.get(page_of(new)).content
+
+
+def test_the_checklist_goes_when_all_is_done_or_the_project_is_no_longer_new(new, owner):
+    to = Recipient.objects.create(project=new, address="+4915112345678")
+    session = a_session(new, to)
+    verified = {"is_open": False, "verified_at": timezone.now(), "code_digest": None, "code_encrypted": None}
+    type(session).objects.filter(pk=session.pk).update(**verified)
+    Provider.objects.filter(project=new).update(checked_at=timezone.now())
+    assert open_steps(new) == {"Choose where alerts go"}
+    new.created_at -= timedelta(days=31)
+    assert steps_of(new) == []
+    new.created_at += timedelta(days=31)
+    new.alert_emails = ["ops@example.com"]
+    assert steps_of(new) == []
 
 
 def test_every_step_leads_to_a_page_that_opens_for_a_member(new, owner):

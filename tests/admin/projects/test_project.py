@@ -5,11 +5,12 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils.html import escape
 
-from tests.admin.rows import values_on
+from tests.admin.rows import page_with, values_on
 from tests.api.calls import Api
-from verification.admin.base.template_tags import in_tabs
-from verification.admin.projects.project import ProjectAdmin
+from verification.admin.base.current_project import section_address
+from verification.admin.projects.sections import SECTIONS
 from verification.models import ApiKey, Channel, Membership, Message, Project, Role, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects import deletion
@@ -20,7 +21,8 @@ pytestmark = pytest.mark.django_db
 
 
 def change(panel, **values):
-    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    """Save values of one section."""
+    page = page_with(panel.project, next(iter(values)))
     client = panel.as_("owner")
     response = client.post(page, values_on(client, page) | values, follow=True)
     panel.project.refresh_from_db()
@@ -45,32 +47,85 @@ def test_who_does_not_see_addresses_changes_what_else_there_is_and_switches_them
 
 
 def test_everything_that_a_command_sets_is_on_the_page():
-    shown = {name for _, options in ProjectAdmin.fieldsets for name in options["fields"]}
-    assert set(SETTABLE) - set(SECRETS) <= shown
-    assert {f"new_{name}" for name in SECRETS} <= shown
+    fieldsets = [fieldset for section in SECTIONS for fieldset in section.fieldsets]
+    shown = [name for _, options in fieldsets for name in options["fields"]]
+    assert set(SETTABLE) - set(SECRETS) <= set(shown)
+    assert {f"new_{name}" for name in SECRETS} <= set(shown)
+    assert len(shown) == len(set(shown))
 
 
-def test_the_settings_stand_on_six_tabs(panel):
-    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
-    tabs = in_tabs(page.context["adminform"])
-    assert [tab.slug for tab in tabs] == [
-        *("basics", "codes-texts", "sending", "protection", "access-events", "alerts-retention")
-    ]
-    assert [heading for heading, _ in tabs[3].parts] == ["Traffic guard", "Guessing", "Challenges"]
+def sections(response):
+    return {line.link: line for _, lines in response.context["sections"] for line in lines}
 
 
-def test_a_refused_field_opens_its_tab(panel):
-    page = change(panel, retention_days="never").content.decode()
-    assert "{ tab: 'alerts-retention' }" in page and "location.hash.slice" not in page
+def test_each_section_opens_and_is_the_current_one_in_the_list_beside_it(panel):
+    client = panel.as_("owner")
+    for section in SECTIONS:
+        page = section_address(panel.project, section.slug)
+        response = client.get(page)
+        assert [line.title for line in sections(response).values() if line.is_current] == [section.title]
+        assert f"<h2>{escape(section.title)}</h2>" in response.content.decode()
+        assert set(response.context["adminform"].form.fields) <= {*section.all_fields, "new_challenge_secret", "preset"}
+
+
+def test_the_list_leads_to_what_the_role_may_open(panel):
+    titles = {}
+    for role in (Role.OWNER, Role.ANALYST):
+        Membership.objects.filter(project=panel.project).update(role=role)
+        page = panel.as_("owner").get(section_address(panel.project))
+        titles[role] = {str(line.title) for line in sections(page).values()}
+    assert titles[Role.OWNER] - titles[Role.ANALYST] == {
+        "API keys",
+        "Connections",
+        "Example code",
+        "Hosted page",
+        "Set-up file",
+    }
+    assert "People" in titles[Role.ANALYST]
+
+
+@pytest.mark.parametrize(
+    ("name", "current"), [("show_people", "People"), ("issue_key", "API keys"), ("test_event", "Webhooks")]
+)
+def test_the_other_pages_of_a_project_have_the_list_beside_them(panel, name, current):
+    page = panel.as_("owner").get(reverse(f"admin:verification_project_{name}", args=(panel.project.pk,)))
+    assert [str(line.title) for line in sections(page).values() if line.is_current] == [current]
+
+
+def test_a_section_has_one_way_to_save_and_leads_back_to_itself(panel):
+    client, page = panel.as_("owner"), page_with(panel.project, "sends_per_day")
+    shown = client.get(page).content.decode()
+    assert 'name="_save"' in shown and "_continue" not in shown and "_addanother" not in shown
+    assert client.post(page, values_on(client, page)).url == page
+
+
+def test_only_the_first_section_has_the_way_to_delete(panel):
+    client, way = panel.as_("root"), reverse("admin:verification_project_delete", args=(panel.project.pk,))
+    assert way in client.get(section_address(panel.project)).content.decode()
+    assert way not in client.get(section_address(panel.project, "limits")).content.decode()
+
+
+def test_a_section_of_lists_alone_saves_nothing_and_adds(panel):
+    page = panel.as_("owner").get(section_address(panel.project, "providers")).content.decode()
+    assert 'name="_save"' not in page
+    assert reverse("admin:verification_provider_add") in page
+
+
+def test_a_closed_group_with_a_refused_field_is_open(panel):
+    page = change(panel, requests_per_second="never")
+    (_, advanced) = page.context["adminform"]
+    assert not advanced.is_collapsible
+    (_, advanced) = panel.as_("owner").get(page_with(panel.project, "requests_per_second")).context["adminform"]
+    assert advanced.is_collapsible
 
 
 def test_lists_are_written_by_line_or_comma(panel):
     change(
         panel,
         origins="https://App.example.com\n https://b.example.com, https://b.example.com",
-        languages="en\nde",
-        server_addresses="192.0.2.1, 2001:db8::1",
     )
+    change(panel, languages="en\nde")
+    change(panel, server_addresses="192.0.2.1, 2001:db8::1")
     assert panel.project.origins == ["https://app.example.com", "https://b.example.com"]
     assert panel.project.languages == ["en", "de"]
     assert panel.project.server_addresses == ["192.0.2.1", "2001:db8::1"]
@@ -94,17 +149,17 @@ def test_a_wrong_entry_of_a_list_is_refused_on_its_field(panel, field, text):
 def test_codes_of_4_are_warned_of(panel):
     response = change(panel, code_length="4")
     assert "codes of 4: lower security" in response.content.decode()
-    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    page = panel.as_("owner").get(page_with(panel.project, "code_length"))
     assert "Lower security: codes of 4." in page.content.decode()
 
 
 def test_codes_of_6_are_not_warned_of(panel):
-    page = panel.as_("owner").get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
+    page = panel.as_("owner").get(page_with(panel.project, "code_length"))
     assert "Lower security" not in page.content.decode()
 
 
 def test_a_code_needs_an_alphabet(panel):
-    page = reverse("admin:verification_project_change", args=(panel.project.pk,))
+    page = page_with(panel.project, "code_digits")
     client = panel.as_("owner")
     values = values_on(client, page)
     values.pop("code_digits")

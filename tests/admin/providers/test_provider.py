@@ -16,7 +16,7 @@ from tests.fakes import http_server
 from tests.fakes.telegram import TOKEN, USERNAME, BotApi
 from verification.admin.providers.form import UNREADABLE
 from verification.core.crypto import encrypt
-from verification.models import Channel, ChannelType, Message, Provider
+from verification.models import Channel, ChannelType, Membership, Message, Provider, Role
 from verification.services.providers import accounts, editing
 from verification.services.providers.accounts import hook_url, stored_secrets
 
@@ -133,6 +133,20 @@ def test_prefixes_are_checked(panel):
     assert client.post(page, values | {"only_prefixes": "+49, 43"}).status_code == 302
     provider.refresh_from_db()
     assert provider.only_prefixes == ["+49", "+43"]
+
+
+def test_an_email_provider_asks_for_domains_and_no_numbers(panel):
+    provider = factories.provider(project=panel.project, channel="email", type="inbox", name="Mail")
+    client, page = panel.as_("owner"), reverse("admin:verification_provider_change", args=(provider.pk,))
+    values = values_on(client, page)
+    assert "only_prefixes" not in values
+    errors = client.post(page, values | {"only_domains": "https://shop.example"}).context["adminform"].form.errors
+    assert "only_domains" in errors
+    assert client.post(page, values | {"only_domains": "Shop.example"}).status_code == 302
+    provider.refresh_from_db()
+    assert provider.only_domains == ["shop.example"]
+    sms = reverse("admin:verification_provider_change", args=(panel.rows[Provider].pk,))
+    assert "only_domains" not in values_on(client, sms)
 
 
 @pytest.mark.parametrize("provider_type", ["inbox", "console", "http"])
@@ -255,3 +269,53 @@ def test_deleting_a_provider_unlinks_its_messages_by_its_attempts(panel):
     touching = [each["sql"] for each in asked if '"verification_message"' in each["sql"]]
     scans = [sql for sql in touching if not re.search(r"pinned_provider_id|deliveryattempt|\"id\" (IN|=)", sql)]
     assert scans == []
+
+
+def test_settings_that_a_switch_makes_relevant_say_so_and_refer_to_settings():
+    for adapter in registry.all_adapters():
+        declared = {each.name: each for each in adapter.declared}
+        for setting, (switch, values) in adapter.shown_when.items():
+            assert setting in declared and switch in declared
+            choices = [value for value, _ in declared[switch].choices] or [True, False]
+            assert set(values) < set(choices)
+        assert set(adapter.advanced) <= set(declared)
+
+
+def test_the_form_marks_what_is_shown_with_a_switch(panel):
+    form = panel.as_("root").get(add_page("system", "sms/http")).context["adminform"].form
+    marked = {name: field.widget.attrs.get("data-shown-when") for name, field in form.fields.items()}
+    assert marked["setting_receipt_secret"] == '["setting_has_receipts", [true]]'
+    assert marked["setting_url"] is None
+
+
+def test_what_most_accounts_leave_alone_stands_closed_below(panel):
+    page = panel.as_("root").get(add_page("system", "sms/twilio")).context["adminform"]
+    closed = [fieldset for fieldset in page if fieldset.is_collapsible]
+    assert [list(each.fields) for each in closed] == [
+        ["setting_signing_key_secret", "setting_say_languages", "setting_base_url"]
+    ]
+
+
+def test_the_vendors_guide_stands_beside_the_form(panel):
+    page = panel.as_("root").get(add_page("system", "sms/twilio")).content.decode()
+    assert "In the console take the account SID" in page
+    assert 'href="/docs/guides/providers/twilio/"' in page
+    assert "once the provider is saved" in page
+    saved = factories.provider(project=panel.project, channel="sms", type="http", name="Ours too")
+    page = panel.as_("owner").get(reverse("admin:verification_provider_change", args=(saved.pk,))).content.decode()
+    assert 'data-copy="ww-hook"' in page and hook_url(saved) in page
+
+
+def test_who_may_not_change_a_provider_sees_no_webhook_address(panel):
+    provider = panel.rows[Provider]
+    Membership.objects.filter(project=panel.project).update(role=Role.ANALYST)
+    page = panel.as_("owner").get(reverse("admin:verification_provider_change", args=(provider.pk,)))
+    assert page.status_code == 200
+    assert hook_url(provider) not in page.content.decode() and "ww-guide" not in page.content.decode()
+
+
+def test_types_for_development_stand_apart(panel):
+    kinds = panel.as_("root").get(reverse("admin:verification_provider_add")).context["kinds"]
+    sms = next(kind for kind in kinds if kind["channel"] == "sms")
+    assert {"console", "inbox", "sandbox"} == {name for name, _ in sms["trials"]}
+    assert {"http", "twilio"} <= {name for name, _ in sms["types"]}

@@ -43,6 +43,8 @@ HEADERS = (
     "Allow",
     "Vary",
     "Retry-After",
+    "RateLimit",
+    "RateLimit-Policy",
     "Cache-Control",
     "X-Request-Id",
     "Access-Control-Allow-Origin",

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from phonenumbers import PhoneNumberFormat, PhoneNumberType
 
 PROVIDER_ID = int(os.environ["PROVIDER_ID"])
-DECLARED = ("to", "type", "send", "session_id", "code", "verify_token", "channel", "provider_id", "callback_url")
+DECLARED = ("to", "type", "channel", "send", "reference", "session_id", "code", "verify_token", "provider_id")
+DECLARED += ("callback_url",)
 REGIONS = ("AR", "BR", "DE", "FR", "GB", "IN", "MX", "NG", "SE", "US")
 TYPES = (PhoneNumberType.MOBILE, PhoneNumberType.FIXED_LINE, PhoneNumberType.TOLL_FREE)
 NUMBERS = [phonenumbers.example_number_for_type(region, type) for region in REGIONS for type in TYPES]
@@ -40,6 +41,8 @@ def before_call(context, case, kwargs):
     """Every request comes from another client, so that the limit of unknown keys per address is never met."""
     case.headers["X-Forwarded-For"] = ".".join(str(random.randrange(1, 255)) for _ in range(4))
     case.body = with_what_exists(case.body)
+    if isinstance(case.query, dict) and isinstance(case.query.get("to"), str):
+        case.query["to"] = recipient_for(case.query["to"])
 
 
 def with_what_exists(body):
@@ -50,12 +53,19 @@ def with_what_exists(body):
     if not isinstance(body, dict):
         return body
     body = {name: value for name, value in body.items() if name in DECLARED or is_plain(value)}
-    if isinstance(body.get("to"), str) and 0 < len(body["to"]) <= 1000:
-        body["to"] = RECIPIENTS[zlib.crc32(body["to"].encode("utf-8", "surrogatepass")) % len(RECIPIENTS)]
+    if isinstance(body.get("to"), str):
+        body["to"] = recipient_for(body["to"])
     if is_id(body.get("provider_id")):
         body["provider_id"] = PROVIDER_ID
         body["channel"] = "sms"
     return body
+
+
+def recipient_for(text):
+    """Return a recipient in the place of a text that the description allows."""
+    if not 0 < len(text) <= 1000:
+        return text
+    return RECIPIENTS[zlib.crc32(text.encode("utf-8", "surrogatepass")) % len(RECIPIENTS)]
 
 
 def is_id(value):

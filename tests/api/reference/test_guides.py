@@ -10,6 +10,7 @@ from django.apps import apps
 
 from tests.conftest import ROOT
 from verification.api.reference import guides, search
+from verification.api.reference.views import description
 from verification.models.project_settings import SETTABLE
 
 PAGES = ["/docs/guides/", "/docs/settings/", *(f"{guides.ADDRESS}{slug}/" for slug in guides.paths())]
@@ -92,8 +93,18 @@ def test_a_page_runs_no_script_but_our_own(client):
     assert policy["script-src"] == policy["style-src"] == "'self'"
 
 
+def found(query):
+    return search.search(query, description())
+
+
+def test_search_finds_an_operation_by_what_it_does_and_by_its_path():
+    assert found("list events")[0].address == "/docs/#/Events/listEvents"
+    assert "/docs/#/Session/createSession" in [hit.address for hit in found("session/create")]
+    assert all("`" not in hit.excerpt and "**" not in hit.excerpt for hit in found("/manual/send"))
+
+
 def test_search_finds_the_section_with_all_words_and_says_where_there_is_none(client):
-    hits = search.search("pgbouncer transaction mode")
+    hits = found("pgbouncer transaction mode")
     assert hits
     assert all(
         word in f"{hit.page} {hit.heading} {section_text(hit)}".casefold()
@@ -101,19 +112,21 @@ def test_search_finds_the_section_with_all_words_and_says_where_there_is_none(cl
         for word in ("pgbouncer", "transaction", "mode")
     )
     assert hits[0].address in unescape(body(client, "/docs/guides/?q=PgBouncer+transaction+mode"))
-    assert "Nothing in the guides, errors and settings holds all" in body(client, "/docs/guides/?q=zebra+crossing")
+    assert "Nothing in the guides, the API, errors and settings holds all" in body(
+        client, "/docs/guides/?q=zebra+crossing"
+    )
 
 
 def test_search_finds_error_codes_and_settings_by_their_names_first(client):
     for query in ("channel_timeout", "channel timeout"):
-        assert search.search(query)[0].address == "/docs/errors/channel_timeout/"
+        assert found(query)[0].address == "/docs/errors/channel_timeout/"
     for name in SETTABLE:
-        assert search.search(name)[0].address == f"/docs/settings/#{name}"
+        assert found(name)[0].address == f"/docs/settings/#{name}"
     assert 'href="/docs/settings/#traffic_guard"' in body(client, "/docs/guides/?q=traffic_guard")
 
 
 def test_search_finds_an_error_by_what_it_means():
-    assert "/docs/errors/body_too_large/" in [hit.address for hit in search.search("16 kib larger")]
+    assert "/docs/errors/body_too_large/" in [hit.address for hit in found("16 kib larger")]
 
 
 def section_text(hit):

@@ -3,6 +3,7 @@
 import ast
 import gzip
 import json
+import re
 import tomllib
 
 import pytest
@@ -19,7 +20,7 @@ from verification.api.urls import urlpatterns
 from verification.core.error_codes import CATALOGUE
 from verification.core.errors import ApiError
 from verification.core.ids import MAX_ID
-from verification.models import SESSION_EVENTS, ChannelType, KeyKind, MessageStatus
+from verification.models import SESSION_EVENTS, ChannelType, EventType, KeyKind, MessageStatus
 from verification.models.messages import FINAL
 
 OPERATIONS = {
@@ -29,12 +30,19 @@ OPERATIONS = {
     ("post", "/session/check", "ApiKey"),
     ("get", "/session/settings", "ApiKey"),
     ("get", "/session/challenge", None),
+    ("get", "/session/delivery", "ApiKey"),
     ("post", "/session/verify", "SecretKey"),
+    ("get", "/session", "SecretKey"),
+    ("get", "/session/{session_id}", "SecretKey"),
+    ("post", "/session/{session_id}/cancel", "SecretKey"),
     ("post", "/manual/send", "SecretKey"),
     ("get", "/manual/message/{id}", "SecretKey"),
+    ("post", "/manual/verified", "SecretKey"),
     ("get", "/manual/channels", "SecretKey"),
     ("get", "/events", "SecretKey"),
+    ("get", "/events/{id}", "SecretKey"),
 }
+NO_SESSION = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
 OUTSIDE = {"method_not_allowed"}  # answered where no operation is
 
 
@@ -68,7 +76,7 @@ def test_each_operation_names_the_kind_of_key_that_its_view_takes():
             continue
         kinds = {KeyKind.API: {"ApiKey": []}, KeyKind.SECRET: {"SecretKey": []}}
         kind = [kinds[permission.kind] for permission in view.permission_classes]
-        path = "/" + str(pattern.pattern).replace("<str:id>", "{id}")
+        path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", str(pattern.pattern))
         assert [item["security"] for item in description()["paths"][path].values()] == [kind], path
 
 
@@ -189,7 +197,7 @@ def test_every_id_has_64_bits():
                 yield from integers(value)
 
     found = list(integers(description()))
-    assert len(found) == 6
+    assert len(found) == 9
     assert all(schema["format"] == "int64" for schema in found)
 
 
@@ -207,7 +215,8 @@ def test_a_verify_token_has_one_type():
 
 
 def test_no_two_components_have_the_same_words():
-    words = [word for schema in schemas().values() for word in schema.get("enum", []) if isinstance(word, str)]
+    enums = [schema.get("x-enum-varnames", schema.get("enum", [])) for schema in schemas().values()]
+    words = [word for enum in enums for word in enum if isinstance(word, str)]
     assert {word for word in words if words.count(word) > 1} == set()
 
 
@@ -216,7 +225,8 @@ def test_an_operation_leads_to_the_next():
         item["operationId"]: {link["operationId"] for link in item["responses"]["200"].get("links", {}).values()}
         for *_, item in operations()
     }
-    assert links["createSession"] == {"checkSession", "sendSession", "listSessionChannels", "readSessionSettings"}
+    of_session = {"listSessionChannels", "readSessionSettings", "readSessionDelivery", "readSession", "cancelSession"}
+    assert links["createSession"] == {"checkSession", "sendSession"} | of_session
     assert links["checkSession"] == {"verifySession"}
     assert links["sendMessage"] == {"readMessage"}
 
@@ -245,11 +255,13 @@ def test_the_limits_of_the_specification_are_there():
 
 def test_the_headers_are_there():
     named = {parameter["name"] for *_, item in operations() for parameter in item["parameters"]}
-    assert {"Accept-Language", "X-Request-Id", "Idempotency-Key"} <= named
+    assert {"Accept-Language", "X-Request-Id", "Idempotency-Key", "X-Client-Address"} <= named
     answered = {
         header for *_, item in operations() for each in item["responses"].values() for header in each["headers"]
     }
-    assert answered == {"X-Request-Id", "Cache-Control", "Retry-After", "X-Test-Login", "Idempotency-Replayed"}
+    of_verify = {"X-Session-Id", "X-Channel", "X-Test-Login", "Idempotency-Replayed"}
+    limits = {"Retry-After", "RateLimit", "RateLimit-Policy"}
+    assert answered == {"X-Request-Id", "Cache-Control"} | of_verify | limits
 
 
 def test_the_callback_is_there_with_its_signature():
@@ -268,10 +280,10 @@ def test_the_callback_is_there_with_its_signature():
 
 def test_each_event_of_sessions_is_a_webhook_with_its_signature_and_an_example_of_its_schema():
     document = description()
-    assert set(document["webhooks"]) == {each.value for each in SESSION_EVENTS}
+    assert set(document["webhooks"]) == {each.value for each in EventType}
     shape = document["components"]["schemas"]["SessionEvent"]
-    for name, path in document["webhooks"].items():
-        told = path["post"]
+    for name in SESSION_EVENTS:
+        told = document["webhooks"][name]["post"]
         assert {parameter["name"] for parameter in told["parameters"]} == set(CALLBACK_HEADERS)
         media = told["requestBody"]["content"]["application/json"]
         assert media["schema"]["allOf"][1]["properties"]["type"] == {"const": name}
@@ -318,7 +330,8 @@ def test_every_field_that_is_read_is_described_and_every_described_one_is_read(a
         body = schemas()[reference["$ref"].rpartition("/")[2]]["properties"].keys() if reference else set()
         key = api.key("secret" if item["security"] == [{"SecretKey": []}] else "api") if item["security"] else ""
         read.clear()
-        api.call(method.upper(), path.replace("{id}", "1"), {} if body else None, key=key)
+        path_of_one = path.replace("{id}", "1").replace("{session_id}", NO_SESSION)
+        api.call(method.upper(), path_of_one, {} if body else None, key=key)
         assert read == query | body, path
 
 
@@ -333,12 +346,18 @@ def test_every_answer_has_the_members_that_are_described(api, outbox, project):
     project.set(challenge_mode="off", events=[each.value for each in SESSION_EVENTS])
     told["/session/create"] = session = api.create(send=False)
     told["/session/send"] = api.send(session.data["session_id"])
+    told["/session/delivery"] = api.delivery(session.data["session_id"])
     told["/session/check"] = checked = api.check(session.data["session_id"], outbox.code)
     told["/session/verify"] = api.verify(checked.data["verify_token"])
+    told["/session"] = api.sessions()
+    told["/session/{session_id}"] = api.read(session.data["session_id"])
+    told["/session/{session_id}/cancel"] = api.cancel(api.create("ada@example.com").data["session_id"])
     told["/manual/send"] = sent = api.manual_send()
     told["/manual/message/{id}"] = api.manual_message(sent.data["message_id"])
+    told["/manual/verified"] = api.report_verified(message_id=sent.data["message_id"])
     told["/manual/channels"] = api.manual_channels()
-    told["/events"] = api.events("0")
+    told["/events"] = listed = api.events("0")
+    told["/events/{id}"] = api.event(listed.data["events"][0]["id"])
     for _, path, item in operations():
         assert told[path].status_code == 200
         schema = item["responses"]["200"]["content"]["application/json"]["schema"]

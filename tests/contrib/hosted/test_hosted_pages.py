@@ -9,14 +9,14 @@ from verification.core import caching
 from verification.core.errors import ApiError, UserError
 from verification.models import HostedPage
 from verification.models.hosted import clean_return_address
-from verification.services.projects import keys
+from verification.services.projects import hosted_page, keys
 
 pytestmark = pytest.mark.django_db
 BACK = "https://shop.example/verified"
 
 
 def switch_on(project, **values):
-    return hosted_pages.save(project.row, {"is_enabled": True, "return_addresses": [BACK], **values})
+    return hosted_page.save(project.row, {"is_enabled": True, "return_addresses": [BACK], **values})
 
 
 def test_a_page_that_is_on_has_a_key_of_its_own_which_goes_with_it():
@@ -24,7 +24,7 @@ def test_a_page_that_is_on_has_a_key_of_its_own_which_goes_with_it():
     text = switch_on(project).key_text
     assert keys.authenticate(text).project.id == project.id
     assert switch_on(project, title="Shop").key_text == text
-    hosted_pages.save(project.row, {"is_enabled": False})
+    hosted_page.save(project.row, {"is_enabled": False})
     caching.clear_all()
     with pytest.raises(ApiError):
         keys.authenticate(text)

@@ -13,6 +13,7 @@ from tests.conftest import ROOT
 from tests.contrib.hosted.pictures import png
 from verification.contrib.hosted import hosted_pages
 from verification.models import Project
+from verification.services.projects import hosted_page
 from verification.services.texts.rendering import languages
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +23,7 @@ BACK = "https://shop.example/verified?a=b"
 @pytest.fixture
 def project():
     made = factories.project(name="Corner Shop")
-    made.page = hosted_pages.save(made.row, {"is_enabled": True, "return_addresses": [BACK]})
+    made.page = hosted_page.save(made.row, {"is_enabled": True, "return_addresses": [BACK]})
     return made
 
 
@@ -83,10 +84,20 @@ def test_only_an_enabled_page_of_an_enabled_project_is_there(project):
     Project.objects.filter(pk=project.id).update(is_enabled=False)
     assert status() == 404
     Project.objects.filter(pk=project.id).update(is_enabled=True)
-    hosted_pages.save(project.row, {"is_enabled": False})
+    hosted_page.save(project.row, {"is_enabled": False})
     assert status() == 404
     assert Client().get(f"/verify/{uuid.uuid4()}?return_to={BACK}").status_code == 404
     assert Client().get(f"/verify/{project.id}?return_to={BACK}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/verify/", "/verify/nobody", "/verify/nobody/", "/verify/0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4/x", "/verify/%00"],
+)
+def test_an_address_that_is_damaged_shows_a_page_too(db, path):
+    answer = Client().get(path, headers={"accept-language": "de"})
+    assert answer.status_code == 404
+    assert answer["Content-Type"].startswith("text/html") and 'lang="de"' in answer.content.decode()
 
 
 def test_its_policy_lets_the_form_go_to_the_return_address_alone(project):
@@ -101,7 +112,7 @@ def test_its_policy_lets_the_form_go_to_the_return_address_alone(project):
 
 
 def test_where_the_token_goes_into_the_fragment_no_form_goes_anywhere(project):
-    hosted_pages.save(project.row, {"hand_over": "fragment"})
+    hosted_page.save(project.row, {"hand_over": "fragment"})
     assert policy_of(ask(project, return_to=BACK))["form-action"] == "'none'"
 
 
@@ -185,7 +196,7 @@ def test_a_logo_is_served_as_a_picture_and_is_gone_with_the_page(project):
     answer = ask(project, "/logo.png")
     assert answer["Content-Type"] == "image/png" and answer["X-Content-Type-Options"] == "nosniff"
     assert "logo.png?" in ask(project, return_to=BACK).content.decode()
-    hosted_pages.save(project.row, {"is_enabled": False})
+    hosted_page.save(project.row, {"is_enabled": False})
     assert ask(project, "/logo.png").status_code == 404
 
 

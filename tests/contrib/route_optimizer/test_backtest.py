@@ -7,7 +7,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from tests import factories
-from verification.contrib.route_optimizer.backtest import look_back
+from verification.contrib.route_optimizer.backtest import run_backtest
 from verification.contrib.route_optimizer.optimizer import Objective
 from verification.core import caching
 from verification.models import Channel, DailyFigures, Price, Provider
@@ -56,23 +56,23 @@ def traffic(channel):
 
 
 def test_the_cheaper_of_two_that_verify_alike_would_have_had_all_messages(channel, traffic):
-    found = look_back(channel, Objective.MONEY)
+    found = run_backtest(channel, Objective.MONEY)
     assert found.then == pytest.approx(790 * 0.10 + 200 * 0.04)
     assert found.with_best == pytest.approx(0.04 / 0.8 * 800)
     assert (found.verified, found.messages, found.left_out) == (800, 1000, 0)
     assert found.verified_with_best == pytest.approx(800)
-    assert [(line.country, line.best, line.verified) for line in found.lines] == [("DE", "shop cheap", 800)]
+    assert [(line.country, line.best, line.verified) for line in found.countries] == [("DE", "shop cheap", 800)]
 
 
 def test_what_explores_costs_what_it_cost(channel, traffic):
     channel.explore_percent = 20
-    found = look_back(channel, Objective.MONEY)
+    found = run_backtest(channel, Objective.MONEY)
     assert found.with_best == pytest.approx(0.8 * 40 + 0.2 * 87)
 
 
 def test_for_the_time_the_quicker_would_have_had_them(channel, traffic):
-    found = look_back(channel, Objective.TIME)
-    assert found.lines[0].best == "shop dear"
+    found = run_backtest(channel, Objective.TIME)
+    assert found.countries[0].best == "shop dear"
     assert 0 < found.saved < found.then
 
 
@@ -80,8 +80,8 @@ def test_a_country_with_one_provider_or_few_messages_is_left_out(channel, traffi
     counted(channel, "shop dear", asked=50, verified=40, country="FR")
     counted(channel, "shop dear", asked=60, verified=40, country="PL")
     counted(channel, "shop cheap", asked=19, verified=19, country="PL")
-    found = look_back(channel, Objective.MONEY)
-    assert [line.country for line in found.lines] == ["DE"]
+    found = run_backtest(channel, Objective.MONEY)
+    assert [line.country for line in found.countries] == ["DE"]
     assert found.left_out == 50 + 79
 
 
@@ -90,17 +90,17 @@ def test_without_a_price_of_all_nothing_is_said_of_money(channel, traffic):
     caching.clear_all()
     Provider.objects.update(price_list=F("price_list") + 1)
     caching.clear_all()
-    found = look_back(channel, Objective.MONEY)
-    assert (found.lines, found.saved, found.left_out) == ([], 0, 1000)
-    assert look_back(channel, Objective.TIME).lines
+    found = run_backtest(channel, Objective.MONEY)
+    assert (found.countries, found.saved, found.left_out) == ([], 0, 1000)
+    assert run_backtest(channel, Objective.TIME).countries
 
 
 def test_today_what_is_older_manual_sends_and_other_projects_are_not_in_it(channel, traffic):
     other = channel_of("other")
-    before = look_back(channel, Objective.MONEY)
+    before = run_backtest(channel, Objective.MONEY)
     counted(channel, "shop dear", asked=100, verified=1, days_ago=0)
     counted(channel, "shop dear", asked=100, verified=1, days_ago=31)
     counted(channel, "shop dear", asked=100, verified=0, is_manual=True)
     counted(other, "other dear", asked=100, verified=1)
-    assert look_back(channel, Objective.MONEY) == before
-    assert look_back(other, Objective.MONEY).left_out == 100
+    assert run_backtest(channel, Objective.MONEY) == before
+    assert run_backtest(other, Objective.MONEY).left_out == 100

@@ -160,6 +160,6 @@ def test_whatever_has_happened_every_candidate_has_one_place_and_the_best_loses_
         found = rank(state, "FR", candidates, objective=objective, explore=0.05, chance=chance).providers
         assert sorted(found) == [1, 2, 3, 4, 5, 6]
         best = rank(state, "FR", candidates, objective=Objective.MONEY, explore=0, chance=chance).providers[0]
-        shown_by = {each.provider: state.standing(each.provider, "FR") for each in candidates}
+        shown_by = {each.provider: state.evidence(each.provider, "FR") for each in candidates}
         sure = max(each.rate - each.doubt for each in shown_by.values())
         assert shown_by[best].rate >= (1 - ARRIVAL_LOSS) * sure

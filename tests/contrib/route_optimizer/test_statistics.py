@@ -62,10 +62,10 @@ def test_the_state_is_that_of_the_counted_rows(project):
     counted(project, "shop first", asked=10, verified=0, is_manual=True)
     counted(project, "shop first", asked=10, verified=0, channel="voice")
     first = Provider.objects.get(name="shop first").pk
-    standing = read_state(project.id, "sms").standing(first, "DE")
-    assert 90 < standing.known <= 100
-    assert standing.rate == pytest.approx(0.5, abs=0.03)
-    assert standing.seconds == pytest.approx(18, rel=0.25)
+    evidence = read_state(project.id, "sms").evidence(first, "DE")
+    assert 90 < evidence.known <= 100
+    assert evidence.rate == pytest.approx(0.5, abs=0.03)
+    assert evidence.seconds == pytest.approx(18, rel=0.25)
 
 
 def test_a_worker_asks_the_one_that_has_shown_most_and_the_attempt_says_so(project, outbox):

@@ -68,7 +68,7 @@ def test_a_worker_is_alive_while_the_database_is_away_and_not_when_it_hangs(tmp_
 def test_a_poller_that_hangs_lets_the_file_age(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(liveness, "HANGS_SECONDS", 0.0)
     file, stopping, hung = LivenessFile(tmp_path / "alive"), threading.Event(), threading.Event()
-    hangs = Poller("a poller", stopping, tidy=lambda: hung.wait(10))
+    hangs = Poller("a poller", stopping, before_round=lambda: hung.wait(10))
     hangs.start()
     age(file.path)
     file.beat([hangs])
@@ -80,7 +80,7 @@ def test_a_poller_that_hangs_lets_the_file_age(tmp_path, monkeypatch, caplog):
     assert is_alive(file.path)
     stopping.set()
     hung.set()
-    hangs.bell.set()
+    hangs.wake.set()
     hangs.join()
     file.beat([hangs])  # a thread that ended is not at work either
     age(file.path)

@@ -96,7 +96,7 @@ def add_traffic(made, start, seed):
             is_test=draw.random() < 0.1, verified=verified, is_proved=bool(verified) and draw.random() < 0.5,
         )  # fmt: skip
         for _ in range(draw.randrange(3)):
-            add_random_message(draw, made, session, at + timedelta(seconds=draw.uniform(0, 175)), providers)
+            add_random_message(draw, made, session, at + timedelta(seconds=draw.uniform(0, 890)), providers)
         if draw.random() < 0.2:
             add_random_message(draw, made, None, at, providers)
 

@@ -125,5 +125,5 @@ def test_workers_that_look_at_once_tell_once(api, outbox):
 
 
 def test_the_workers_upkeep_looks_now_and_then():
-    upkeep = next(poller.tidy for poller in pollers(None, None, None) if poller.name == "the upkeep")
+    upkeep = next(poller.before_round for poller in pollers(None, None, None) if poller.name == "the upkeep")
     assert outages.watch in [job for _, job in upkeep.jobs]

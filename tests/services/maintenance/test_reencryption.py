@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError
 from django.db import models
 
-from tests.admin.rows import an_alert_service
+from tests.admin.rows import a_connection, an_alert_service
 from tests.commands.running import run, run_json
 from verification.core import caching, crypto
 from verification.models import Message, Project, Provider, Session, TestLogin, WebhookSecret
@@ -31,6 +31,7 @@ NO_CIPHERTEXTS = {
     "idempotentrequest.body_digest",
     "usedchallenge.digest",
     "spentform.digest",
+    "verifytoken.used_key",
     "wrongcode.guess",
     "invitation.digest",
     "hostedpage.logo",
@@ -61,6 +62,7 @@ def stored(ring, api, project):
     WebhookSecret.objects.all().delete()
     issue_webhook_secret(project=project.row)
     an_alert_service(project.row)
+    a_connection(project.row)
     project.set(challenge_secret=seal_challenge_secret(project.row, "of the vendor"))
     second_factor.begin(User.objects.create_user("ann"))
     api.create()

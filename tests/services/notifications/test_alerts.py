@@ -10,7 +10,7 @@ from standardwebhooks import Webhook
 
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification.core.errors import UserError
-from verification.models import Alert, Membership, Project
+from verification.models import Alert, AlertOutcome, Membership, Project
 from verification.services.notifications import alerts
 from verification.services.notifications.alerts import raise_alert
 from verification.services.projects import projects, webhook_secrets
@@ -102,7 +102,7 @@ def test_only_what_failed_is_tried_again(project, owner, receiver):
     run()
     alert = Alert.objects.get()
     assert alert.mailed_at and not alert.posted_at
-    assert alert.error == "HTTP 503, from the alert address"
+    assert alert.error == "webhook: HTTP 503"
     assert alert.due_at > timezone.now()
     Alert.objects.update(due_at=timezone.now() - timedelta(seconds=1))
     run()
@@ -145,7 +145,7 @@ def test_a_mail_server_that_is_away_is_tried_again(project, owner, settings):
     raised(project)
     run()
     alert = Alert.objects.get()
-    assert alert.error == "mail: ConnectionRefusedError"
+    assert alert.error == "e-mail: The mail server cannot be reached"
     assert alert.due_at > timezone.now() and not alert.mailed_at
 
 
@@ -182,7 +182,33 @@ def test_a_mail_that_cannot_be_written_is_given_up_like_one_that_cannot_be_sent(
     raised(project)
     run()
     alert = Alert.objects.get()
-    assert (mail.outbox, alert.error) == ([], "mail: BadHeaderError")
+    assert (mail.outbox, alert.error) == ([], "e-mail: The mail holds a character that no mail may have")
     Alert.objects.update(tries=50, due_at=timezone.now())
     run()
     assert Alert.objects.get().due_at is None
+
+
+def test_how_the_last_of_each_way_ended_is_kept(project, owner, receiver):
+    project.set(alert_url=f"{receiver.url}/alerts")
+    receiver.script(answer(404, b""))
+    raised(project)
+    run()
+    ended = dict(AlertOutcome.objects.filter(project=project.row).values_list("way", "error"))
+    assert ended == {"mail": "", "webhook": "HTTP 404"}
+
+
+def test_a_way_that_is_off_is_not_taken(project, owner, receiver):
+    project.set(alert_url=f"{receiver.url}/alerts", alert_by_mail=False, alert_by_webhook=False)
+    raised(project)
+    run()
+    assert (mail.outbox, receiver.requests, AlertOutcome.objects.count()) == ([], [], 0)
+    assert Alert.objects.get().due_at is None
+
+
+def test_without_a_mail_server_no_alert_counts_as_mailed(project, owner, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    raised(project)
+    run()
+    alert = Alert.objects.get()
+    assert (alert.mailed_at, alert.due_at, alert.error) == (None, None, "")
+    assert AlertOutcome.objects.get().error.startswith("No mail server is set up")

@@ -76,6 +76,7 @@ def test_a_verification_is_told_signed_from_its_opening_to_its_end(api, project,
     assert set(opened) == {"type", "timestamp", "data"}
     assert verified["data"] == {
         "session_id": session_id,
+        "reference": None,
         "recipient": mask(TO),
         "channel": "sms",
         "reason": None,
@@ -184,6 +185,7 @@ def test_a_refused_create_is_told_with_its_rule_and_the_masked_recipient(api, pr
     assert body["type"] == "session.refused"
     assert body["data"] == {
         "session_id": None,
+        "reference": None,
         "recipient": mask(TO),
         "channel": None,
         "reason": "country",

@@ -359,7 +359,7 @@ def test_a_block_that_was_lifted_is_no_repeat(api):
 # --- the conversion rule ---------------------------------------------------------------------------------------------
 
 
-def send_to_country(project, sends, verified, *, country="DE", age=200):
+def send_to_country(project, sends, verified, *, country="DE", age=200, life=180):
     """Sends as they stand when their sessions are over, each of another prefix."""
     now = timezone.now() - timedelta(seconds=age)
     recipients = Recipient.objects.bulk_create(
@@ -373,7 +373,7 @@ def send_to_country(project, sends, verified, *, country="DE", age=200):
             channel="sms",
             language="en",
             created_at=now,
-            expires_at=now + timedelta(minutes=3),
+            expires_at=now + timedelta(seconds=life),
         )
         for recipient in recipients
     )
@@ -416,6 +416,16 @@ def test_a_country_that_hardly_verifies_is_found(project, sends, verified, age, 
     send_to_country(project, sends, verified, age=age)
     findings.sweep()
     assert running() == found
+
+
+def test_a_country_is_judged_by_the_end_of_its_own_sessions(project):
+    send_to_country(project, 30, 0, age=700, life=720)
+    send_to_country(project, 30, 0, age=80, life=60, country="AT")
+    findings.sweep()
+    assert running() == {("conversion", "AT")}
+    clock.forward(30)
+    findings.sweep()
+    assert running() == {("conversion", "AT"), ("conversion", "DE")}
 
 
 # --- a provider that fails is no pumping ------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from verification.core import caching
 from verification.models import CircuitBreaker, DeliveryAttempt, Message, Provider, SenderRule
 from verification.services.delivery import dispatch
 from verification.services.providers import accounts
+from verification.services.providers.active import live_providers
 from verification.services.providers.routing import providers_for
 
 pytestmark = pytest.mark.django_db
@@ -73,6 +74,23 @@ def test_prefixes_choose_and_refuse(project):
     assert names(project) == ["second"]
     assert names(project, "+43660123456") == ["first", "second"]
     assert names(project, "+4315012345") == ["first"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "serves"),
+    [
+        ({}, {"ada@shop.example", "ada@eu.shop.example"}),
+        ({"only_domains": ["shop.example"]}, {"ada@shop.example"}),
+        ({"except_domains": ["shop.example"]}, {"ada@eu.shop.example"}),
+        ({"only_prefixes": ["+49"]}, {"ada@shop.example", "ada@eu.shop.example"}),
+    ],
+)
+def test_domains_choose_and_refuse(project, fields, serves):
+    row = accounts.add_provider(project=project.row, channel="email", provider_type="collector", name="mail", values={})
+    Provider.objects.filter(pk=row.pk).update(**fields)
+    caching.clear_all()
+    [live] = live_providers(project.id, "email")
+    assert {each for each in ("ada@shop.example", "ada@eu.shop.example") if live.serves(each)} == serves
 
 
 def test_weights_share_the_first_place_among_equals(project):

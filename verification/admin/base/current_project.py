@@ -23,6 +23,7 @@ from verification.core.ids import whole_number
 from verification.models import Project, Right
 
 PARAMETER = "project"  # in the address
+SECTION = "section"  # in the address of a project's page: which of its settings
 ALL = "all"  # in place of an id in the address
 REMEMBERED = "project"  # in the session
 KEPT_PARAMETERS = ("range", "from", "to", "since", "between")  # of a list, where another project is chosen
@@ -74,10 +75,15 @@ def follow_address(request: HttpRequest) -> HttpResponseRedirect | None:
     return None
 
 
-def form_link(name: str, project: Project, *args: Any) -> str:
-    """Return the address of a form from which one comes back to the project's page."""
-    query = {PARAMETER: project.pk, NEXT: page_address(project)}
+def form_link(name: str, project: Project, *args: Any, back: str = "") -> str:
+    """Return the address of a form from which one comes ``back``, by default to the project's page."""
+    query = {PARAMETER: project.pk, NEXT: back or page_address(project)}
     return reverse(f"admin:verification_{name}", args=args, query=query)
+
+
+def section_address(project: Project, slug: str = "") -> str:
+    """Return the address of one of a project's sections, by default of the first."""
+    return reverse("admin:verification_project_change", args=(project.pk,), query={SECTION: slug} if slug else None)
 
 
 def page_is_of_one_project(name: str) -> bool:
@@ -174,7 +180,8 @@ class Switcher:
         match = self.request.resolver_match
         name = f"admin:{match.url_name}" if match and match.url_name else ""
         if name == "admin:verification_project_change" and project_id is not None:
-            return reverse(name, args=(project_id,))
+            section = self.request.GET.get(SECTION)
+            return reverse(name, args=(project_id,), query={SECTION: section} if section else None)
         model = name.removesuffix("_changelist").removesuffix("_change").removesuffix("_add")
         wanted = name if page_is_of_one_project(name) else f"{model}_changelist"
         page = _page_of(wanted)

@@ -54,11 +54,11 @@ def page_address(row: Model) -> str:
     return reverse(f"admin:{row._meta.app_label}_{row._meta.model_name}_change", args=(row.pk,))
 
 
-def page_link(text: object, row: Model, *, back: Model | None = None) -> SafeString:
-    """Return a link to the row's own page, from which saving leads ``back`` to another row's, where one is given."""
+def page_link(text: object, row: Model, *, back: str = "") -> SafeString:
+    """Return a link to the row's own page, from which saving leads ``back`` to an address, where one is given."""
     address = page_address(row)
-    if back is not None:
-        address = f"{address}?{urlencode({NEXT: page_address(back)})}"
+    if back:
+        address = f"{address}?{urlencode({NEXT: back})}"
     return format_html('<a class="ww-link" href="{}">{}</a>', address, text)
 
 

@@ -17,7 +17,7 @@ from verification.core.formats import grouped
 NOUNS: dict[str, Any] = {
     "auth.user": npgettext_lazy("counted", "user", "users"),
     "verification.alert": npgettext_lazy("counted", "alert", "alerts"),
-    "verification.alertservice": npgettext_lazy("counted", "alert service", "alert services"),
+    "verification.alertservice": npgettext_lazy("counted", "alert destination", "alert destinations"),
     "verification.apikey": npgettext_lazy("counted", "key", "keys"),
     "verification.auditentry": npgettext_lazy("counted", "entry", "entries"),
     "verification.channel": npgettext_lazy("counted", "channel", "channels"),

@@ -13,6 +13,7 @@ from django.contrib.admin.exceptions import DisallowedModelAdminLookup, Disallow
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -38,6 +39,7 @@ from verification.admin.base.display import page_address
 from verification.admin.base.navigation import menu_title
 from verification.admin.base.pagination import CappedChangeList, CappedPaginator
 from verification.admin.base.permissions import Scoped, has_right, own_project_ids
+from verification.admin.list_tools.columns import chosen_columns
 from verification.core.errors import UserError
 from verification.models import Project, Right
 from verification.services.records import audit
@@ -59,6 +61,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
     deleted_along: StrOrPromise = ""  # the words for what is deleted with a row, for the page that asks.
     intro: StrOrPromise = ""  # the note above the list; it may hold HTML, and so no text of a user's
     empty_text: StrOrPromise = ""  # what an empty list tells: where its rows come from, or that none is good news.
+    more_columns: tuple[str, ...] = ()  # that a list has beyond its usual ones, for who chooses them
+    searches_people = False  # whether the search of the list is for recipients, whom no saved view may name
     has_history = True  # False where people change no rows, so that the audit log has no lines about them
     paginator = CappedPaginator
     list_per_page = 50
@@ -70,8 +74,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
     warn_unsaved_form = True
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        """Leave out the project where the list is of one. Files have it, so that their columns stay the same."""
-        columns = super().get_list_display(request)
+        """Return the columns that the user chose, without the project where the list is of one. Files have it."""
+        columns = chosen_columns(self, request)
         is_one = current_project_id(request) is not None and lists_by_project(self)
         is_only = not request.user.is_superuser and len(own_project_ids(request)) == 1
         if csv_export.is_asked_for(request) or not (is_one or is_only):
@@ -101,6 +105,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if lists_by_project(self) and (way := follow_address(request)):
             return way
+        if request.method == "GET" and (full := _without_empty(request)):
+            return full
         try:
             if csv_export.PARAMETER in request.GET and request.method == "GET":
                 return self._file(request)
@@ -301,3 +307,13 @@ class ScopedAdmin(Scoped, ModelAdmin):
         response = TemplateResponse(request, "admin/verification/secret_page.html", context)
         response["Cache-Control"] = "no-store"
         return response
+
+
+def _without_empty(request: HttpRequest) -> HttpResponseRedirect | None:
+    """Return the way to the list without the filters that its form left empty."""
+    query = request.GET.copy()
+    for name in [name for name, value in query.items() if not value and name not in (SEARCH_VAR, csv_export.PARAMETER)]:
+        del query[name]
+    if len(query) == len(request.GET):
+        return None
+    return HttpResponseRedirect(f"{request.path}?{query.urlencode()}" if query else request.path)

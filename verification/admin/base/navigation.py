@@ -32,7 +32,7 @@ _SET_UP = (
     (gettext_lazy("Routing rules"), "fork_right", "admin:verification_routingrule_changelist"),
     (gettext_lazy("Message texts"), "edit_note", "admin:verification_messagetemplate_changelist"),
     (gettext_lazy("Keys"), "key", "admin:verification_apikey_changelist"),
-    (gettext_lazy("Alert services"), "campaign", "admin:verification_alertservice_changelist"),
+    (gettext_lazy("Alert destinations"), "campaign", "admin:verification_alertservice_changelist"),
     (gettext_lazy("Test logins"), "science", "admin:verification_testlogin_changelist"),
 )
 _PROTECTION = (
@@ -95,6 +95,10 @@ def styles(request: HttpRequest) -> str:
     return static("verification/admin/panel.css")
 
 
+def list_styles(request: HttpRequest) -> str:
+    return static("verification/admin/lists.css")
+
+
 def copy_script(request: HttpRequest) -> str:
     return static("verification/admin/copy.js")
 
@@ -113,6 +117,22 @@ def find_script(request: HttpRequest) -> str:
 
 def time_zone_script(request: HttpRequest) -> str:
     return static("verification/admin/time_zone.js")
+
+
+def preset_script(request: HttpRequest) -> str:
+    return static("verification/admin/presets.js")
+
+
+def picker_script(request: HttpRequest) -> str:
+    return static("verification/admin/picker.js")
+
+
+def colour_script(request: HttpRequest) -> str:
+    return static("verification/admin/colour.js")
+
+
+def shown_when_script(request: HttpRequest) -> str:
+    return static("verification/admin/shown_when.js")
 
 
 def _items(request: HttpRequest, entries: tuple[tuple[StrOrPromise, str, str], ...]) -> list[dict[str, Any]]:

@@ -15,6 +15,9 @@ from verification.admin.base import database_router
 from verification.admin.base.current_project import PARAMETER
 from verification.admin.base.display import format_exact_time
 from verification.admin.base.menu_counts import counted, none_of
+from verification.admin.list_tools import columns
+from verification.admin.list_tools.filter_form import FilterForm, filter_form
+from verification.admin.list_tools.saved_views import ListTools, tools_of
 
 # Rows that a list counts at most, 40 pages: beyond, the exact number helps nobody. A filter that works by ids looks up
 # as many rows by id, for the count and again for the page: about 30 us of PostgreSQL's time each.
@@ -54,6 +57,18 @@ class CappedChangeList(ChangeList):
     With a filter the number of all rows is not asked for, as no page shows it.
     """
 
+    def __init__(self, request: HttpRequest, *arguments: Any, **options: Any) -> None:
+        self.request = request
+        super().__init__(request, *arguments, **options)
+
+    @cached_property
+    def tools(self) -> ListTools:
+        return tools_of(self, self.request)
+
+    @cached_property
+    def filter_form(self) -> FilterForm:
+        return filter_form(self)
+
     @property
     def in_words(self) -> str:
         """Return how many rows are found, with their name."""
@@ -75,9 +90,9 @@ class CappedChangeList(ChangeList):
         return rows
 
     def get_filters_params(self, params: Any = None) -> dict[str, Any]:
-        """Leave out the project, which the address names and the switcher in the menu shows: it is no filter."""
+        """Leave out the project, which the switcher in the menu shows, and the columns: they are no filters."""
         named: dict[str, Any] = super().get_filters_params(params)
-        return {name: value for name, value in named.items() if name != PARAMETER}
+        return {name: value for name, value in named.items() if name not in (PARAMETER, columns.PARAMETER)}
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)

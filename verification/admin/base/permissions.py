@@ -17,8 +17,9 @@ from django.http import HttpRequest
 from unfold.admin import TabularInline
 
 from verification.admin.base.fields import ChosenField, LinesField
+from verification.admin.base.pickers import CountriesField, LanguageInput, LanguagesField, TimeZoneInput
 from verification.models import RIGHTS, Membership, Project, Right, Role, roles_with
-from verification.models.fields import ListField
+from verification.models.fields import CountryField, LanguageField, ListField, TimeZoneField
 
 
 class Who(Enum):
@@ -70,6 +71,13 @@ def _projects_and_roles(user: Any) -> list[tuple[int, str]]:
     if user.is_superuser:
         return [(pk, Role.OWNER) for pk in projects.values_list("pk", flat=True)]
     return list(projects.values_list("pk", "memberships__role"))
+
+
+def _list_field(field: ListField) -> type[LinesField]:
+    """Return the form field for a list, which picks from what is known where that can be."""
+    if isinstance(field.base_field, CountryField):
+        return CountriesField
+    return LanguagesField if isinstance(field.base_field, LanguageField) else LinesField
 
 
 class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run time
@@ -138,7 +146,13 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
             kwargs.setdefault("assume_scheme", "https")
         if isinstance(db_field, ListField):
             choices = db_field.base_field.choices
-            kwargs |= {"form_class": ChosenField, "choices": choices} if choices else {"form_class": LinesField}
+            kwargs |= (
+                {"form_class": ChosenField, "choices": choices} if choices else {"form_class": _list_field(db_field)}
+            )
+        elif isinstance(db_field, LanguageField):
+            kwargs.setdefault("widget", LanguageInput)
+        elif isinstance(db_field, TimeZoneField):
+            kwargs.setdefault("widget", TimeZoneInput)
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
         if field is None:
             return None

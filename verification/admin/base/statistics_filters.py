@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
-from django.contrib.admin.views.main import PAGE_VAR
 from django.db.models import CharField, Func, OuterRef, QuerySet, Subquery
 from django.http import HttpRequest, HttpResponseRedirect
 from django.utils import timezone
@@ -18,6 +17,7 @@ from phonenumbers import SUPPORTED_REGIONS
 
 from verification.admin.base.current_project import current_projects
 from verification.admin.base.statistics import BETWEEN, EMPTY
+from verification.admin.list_tools.filter_form import COUNTRY, RANGE
 from verification.core.formats import zone_name
 from verification.core.ids import first_session_id, whole_number
 from verification.models import Message, NumberArea, Provider, Recipient
@@ -41,34 +41,7 @@ class UsedFilter(SimpleListFilter):
         return _("None") if value == EMPTY else value[:20]
 
 
-class FormFilter(SimpleListFilter):
-    """A filter with a small form of its own, in place of a link for each choice."""
-
-    def has_output(self) -> bool:
-        return True
-
-    def kept(self, changelist: Any, *without: str) -> list[tuple[str, str]]:
-        """Return the other parameters of the list's address, which the form hands on."""
-        left_out = {str(self.parameter_name), PAGE_VAR, *without}
-        return [(name, value) for name, value in changelist.params.items() if name not in left_out]
-
-
-class SelectFilter(FormFilter):
-    template = "admin/verification/filters/select.html"
-
-    def choices(self, changelist: Any) -> Iterator[Any]:
-        chosen = self.value() or ""
-        options = [(str(value), text, str(value) == chosen) for value, text in self.lookup_choices]
-        if chosen and not any(is_chosen for _value, _text, is_chosen in options):
-            options.append((chosen, chosen[:20], True))  # an address may ask for what is not offered
-        yield {
-            "name": self.parameter_name,
-            "options": options,
-            "kept": self.kept(changelist),
-        }
-
-
-class BetweenFilter(FormFilter):
+class BetweenFilter(SimpleListFilter):
     """A filter by a range of time in UTC, such as ``2026-11-01T00..2026-11-08T12:30``.
 
     An index finds the rows of a range, so the other filters look through the newest of the range. The form takes the
@@ -76,13 +49,16 @@ class BetweenFilter(FormFilter):
     """
 
     title = gettext_lazy("range")
-    template = "admin/verification/filters/range.html"
+    kind = RANGE
     parameter_name = BETWEEN
     is_scope = is_range = True
     column = "created_at"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return []
+
+    def has_output(self) -> bool:
+        return True
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         value = self.value() or ""
@@ -92,7 +68,6 @@ class BetweenFilter(FormFilter):
             "last": _for_input(last),
             "zone": zone_name(last or now()),
             "wrong": _("This is no range of time.") if value and last is None else _is_backwards(first, last),
-            "kept": self.kept(changelist, FROM, TO),
         }
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -126,14 +101,14 @@ class LastBetweenFilter(BetweenFilter):
     column = "last_at"
 
 
-class CountryFilter(SelectFilter):
+class CountryFilter(SimpleListFilter):
     """A filter by the country of a number's first digits, as the figures have it.
 
     Each recipient is looked up by its key; as a join PostgreSQL may read the whole table of recipients.
     """
 
     title = gettext_lazy("country")
-    template = "admin/verification/filters/country.html"  # whose script writes the names and sorts by them
+    kind = COUNTRY
     parameter_name = "country"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
@@ -160,7 +135,7 @@ class LanguageFilter(UsedFilter):
         return queryset.filter(language=self.value()) if self.value() else queryset
 
 
-class ProviderFilter(SelectFilter):
+class ProviderFilter(SimpleListFilter):
     """A filter by the provider that took the message, or a message of the session."""
 
     title = gettext_lazy("provider")

@@ -65,6 +65,7 @@ class TrafficAdmin(ScopedAdmin):
     actions = None
     sortable_by = ()  # the one order is the page's own, which an index holds
     show_close_button = True
+    searches_people = True
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         return typed_range(request) or super().changelist_view(request, extra_context)
@@ -97,7 +98,7 @@ class TrafficAdmin(ScopedAdmin):
             recipients = recipients.filter(project__in=own_project_ids(request, Right.SEE_TRAFFIC))
         return list(recipients.values_list("pk", flat=True))
 
-    @admin.display(description=gettext_lazy("Created"), ordering="created_at")
+    @admin.display(description=gettext_lazy("Created"))
     def created(self, row: Any) -> str:
         return display.time_ago_label(row.created_at)
 

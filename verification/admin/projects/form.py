@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from unfold.widgets import UnfoldAdminPasswordWidget
 
+from verification.admin.projects.presets import apply_chosen, preset_field
 from verification.core.errors import UserError
 from verification.models import Project
 from verification.services.projects.projects import require_free_name
@@ -27,8 +28,18 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         ),
     )
 
+    preset = preset_field()
+
+    has_presets = False  # whether the section is that of the presets
     sees_addresses = False  # whether the user sees whole recipients in this project
     neighbours: QuerySet[Project] = Project.objects.none()  # what the user sees, among which names are told apart
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "new_challenge_secret" not in (self._meta.fields or ()):  # of another section
+            del self.fields["new_challenge_secret"]
+        if not self.has_presets:
+            del self.fields["preset"]
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -48,11 +59,12 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         cleaned_data: dict[str, Any] = super().clean() or self.cleaned_data
         if secret := cleaned_data.get("new_challenge_secret"):
             self.instance.challenge_secret = seal_challenge_secret(self.instance, secret)
+        apply_chosen(self, cleaned_data)
         return cleaned_data
 
     def _post_clean(self) -> None:
         """Judge the row when it has its new values."""
         super()._post_clean()  # type: ignore[misc]  # Django's, but not in the stubs
         for name, text in faults(self.instance, self.changed_data).items():
-            if name not in self.errors:
-                self.add_error(name if name in self.fields else None, text)
+            if name in self.fields and name not in self.errors:  # another section's has an error of its own
+                self.add_error(name, text)

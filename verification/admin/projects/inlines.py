@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
 from verification.admin.base.columns import ChannelColumn
+from verification.admin.base.current_project import section_address
 from verification.admin.base.display import format_channel, monospace, page_link, time_label, yes_or_no
 from verification.admin.base.permissions import ScopedInline
 from verification.core.formats import grouped
@@ -25,7 +26,6 @@ from verification.services.projects.ceilings import lower_budget, platform
 class ChannelInline(ScopedInline):
     model = Channel
     fields = readonly_fields = ("display_name", "type_label", "active", "position", "budget")
-    tab = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
@@ -45,14 +45,13 @@ class ChannelInline(ScopedInline):
 
     @admin.display(description=gettext_lazy("Name"))
     def display_name(self, channel: Channel) -> str:
-        return page_link(channel.display_name, channel, back=channel.project)
+        return page_link(channel.display_name, channel, back=section_address(channel.project, "channels"))
 
 
 class ProviderInline(ChannelColumn, ScopedInline):
     model = Provider
     fields = readonly_fields = ("link", "channel_label", "type", "enabled", "priority")
     verbose_name_plural = gettext_lazy("own providers")
-    tab = True
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
@@ -63,14 +62,14 @@ class ProviderInline(ChannelColumn, ScopedInline):
 
     @admin.display(description=gettext_lazy("Name"))
     def link(self, provider: Provider) -> str:
-        return page_link(provider.name, provider, back=provider.project)
+        back = section_address(provider.project, "providers") if provider.project else ""
+        return page_link(provider.name, provider, back=back)
 
 
 class KeyInline(ScopedInline):
     model = ApiKey
     viewers = Right.USE_KEYS
     fields = readonly_fields = ("prefix_link", "kind", "created", "expires", "last_used", "revoked")
-    tab = True
 
     @admin.display(description=gettext_lazy("Created"))
     def created(self, key: ApiKey) -> str:
@@ -132,4 +131,3 @@ class FallbackInline(ScopedInline):
         " With no list, nothing falls back."
     )
     template_before = "admin/verification/inline_intro.html"
-    tab = True

@@ -1,17 +1,22 @@
-"""The checklist on the page of a project that has verified nobody yet: what is done, and where to do the next step."""
+"""The checklist on the page of a new project: what is done, and where to do the next step."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from verification.admin.base.current_project import form_link
+from verification.core import mail_server
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.services.analytics import onboarding
 from verification.services.texts.own import VENDOR_WORDED
+
+NEW_FOR = timedelta(days=30)  # of a project; who has left a step open for longer has decided so
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +37,18 @@ def checklist(project: Project) -> dict[str, Any]:
 
 
 def steps_of(project: Project) -> list[ChecklistStep]:
-    """Return the checklist; nothing once a real user was verified."""
-    if onboarding.is_over(project):
+    """Return the checklist; nothing once it is over.
+
+    A verified user ends it, but for the check of credentials and the alerts: these stay while they are open, as long
+    as the project is new.
+    """
+    is_verified = onboarding.is_over(project)
+    if is_verified and project.created_at < timezone.now() - NEW_FOR:
         return []
     facts = onboarding.facts_of(project)
-    return [
+    if is_verified and facts.is_checked and facts.has_alerts:
+        return []
+    steps = [
         ChecklistStep(
             _("Issue an API key"),
             _("Your app calls with it. It is shown once."),
@@ -79,16 +91,20 @@ def steps_of(project: Project) -> list[ChecklistStep]:
             _("Somebody enters the code that they got. Test logins do not count."),
             reverse("admin:verification_session_changelist", query={"project": project.pk}),
             _("See the sessions"),
-            False,
+            is_verified,
         ),
         ChecklistStep(
-            _("Say where alerts go"),
-            _("Until you do, the project's members get them by mail."),
-            f"{_page('project_change', project.pk)}#alerts-retention",
-            _("Set alerts"),
+            _("Choose where alerts go"),
+            _("Until you do, the project's members get them by e-mail.")
+            if mail_server.has_mail_server()
+            else _("No mail server is set up, so alerts reach nobody until you do."),
+            reverse("admin:verification_alertservice_changelist", query={"project": project.pk}),
+            _("Set up alerts"),
             facts.has_alerts,
         ),
     ]
+    late = (_check_link(project), steps[-1].link)
+    return [step for step in steps if step.is_done or not is_verified or step.link in late]
 
 
 def _check_link(project: Project) -> str:

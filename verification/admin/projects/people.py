@@ -17,21 +17,13 @@ from unfold.widgets import UnfoldAdminEmailInputWidget, UnfoldAdminSelectWidget,
 
 from verification.admin.base.display import page_address, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import ScopedInline, Who, own_project_ids
+from verification.admin.base.permissions import own_project_ids
+from verification.core import mail_server
 from verification.core.errors import UserError
 from verification.core.formats import EXACT
 from verification.core.ids import whole_number
 from verification.models import Invitation, Membership, Project, Right, Role
 from verification.services.users import invitations, people, second_factor
-
-
-class MembershipInline(ScopedInline):
-    """The people of a project or the projects of a user, on pages of superusers. Members have a page of their own."""
-
-    model = Membership
-    viewers = adders = changers = deleters = Who.SUPERUSERS
-    verbose_name, verbose_name_plural = gettext_lazy("member"), gettext_lazy("members")
-    tab = True
 
 
 class InvitationForm(forms.Form):
@@ -57,6 +49,8 @@ def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
     project: Project = page.find(request, object_id)
     step = request.POST.get("step") if request.method == "POST" else None
     form = InvitationForm(request.POST if step == "invite" else None)
+    if step == "link":
+        return _show_link(page, request, project) or HttpResponseRedirect(request.path)
     if step in STEPS:
         try:
             said = STEPS[step](request, project)
@@ -77,6 +71,7 @@ def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
         object=project,
         back=page_address(project),
         form=form,
+        no_mail_server=not mail_server.has_mail_server(),
         may_manage=project.pk in own_project_ids(request, Right.MANAGE_PEOPLE),
         roles=Role.choices,
         people=_lines(members, user),
@@ -125,12 +120,35 @@ def _invite(page: ScopedAdmin, request: HttpRequest, project: Project, form: Inv
     except UserError as error:
         form.add_error(None, str(error))
         return False
-    page.message_user(
-        request,
-        _("{given} gets a mail with a link that is good for one day.").format(given=given["email"]),
-        messages.SUCCESS,
+    said = (
+        _("An e-mail with a link goes to {given}. The link works for one day.")
+        if mail_server.has_mail_server()
+        else _("{given} is invited. No mail server is set up, so copy the link and send it yourself.")
     )
+    page.message_user(request, said.format(given=given["email"]), messages.SUCCESS)
     return True
+
+
+def _show_link(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse | None:
+    """Show a new link of an open invitation once. None where there is none, with the reason as a message."""
+    number = whole_number(request.POST.get("invitation", "")) or 0
+    invitation = Invitation.objects.filter(project=project, pk=number).first()
+    try:
+        if invitation is None:
+            raise UserError(invitations.OVER)
+        link = invitations.draw_link(invitation, by=request.user)  # type: ignore[arg-type]  # a page has a user
+    except UserError as error:
+        page.message_user(request, str(error), messages.WARNING)
+        return None
+    return page.show_secrets(
+        request,
+        project,
+        title=_("Link of the invitation"),
+        warning=_("Send this link to {email}. It works once, within a day. Earlier links no longer work.").format(
+            email=invitation.email
+        ),
+        secrets=[(_("Link"), link, _("Whoever has it joins as {email}.").format(email=invitation.email))],
+    )
 
 
 def _member(request: HttpRequest, project: Project, name: str = "member") -> Membership:

@@ -6,43 +6,42 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from verification.admin.base.current_project import choose, form_link
+from verification.admin.base.current_project import choose, form_link, section_address
 from verification.admin.base.display import label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects, sees_addresses
-from verification.admin.base.template_tags import HEADING
+from verification.admin.base.pickers import show_prices
 from verification.admin.projects import deleting
 from verification.admin.projects.example_code import show_code
 from verification.admin.projects.form import ProjectForm
-from verification.admin.projects.inlines import ChannelInline, FallbackInline, KeyInline, ProviderInline
 from verification.admin.projects.issuing import issue_key
 from verification.admin.projects.onboarding import checklist
-from verification.admin.projects.people import MembershipInline, show_people
+from verification.admin.projects.people import show_people
+from verification.admin.projects.presets import preset_context
+from verification.admin.projects.sections import (
+    INTEGRATION,
+    PROJECT,
+    SECTIONS,
+    ProjectPage,
+    lines,
+    section_of,
+)
 from verification.admin.projects.test_event import send_test_event
+from verification.admin.projects.units import with_unit_and_default
 from verification.admin.projects.webhook_secret import webhook_secret
 from verification.core.formats import grouped
 from verification.models import Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
-from verification.models.project_settings import SECRETS, SETTABLE_GROUPS
+from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.projects import equip
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
-
-
-def _group(name: str, description: StrOrPromise, *more: str, tab: str = "") -> Any:
-    """The settings of one group, each secret as the field that takes a new one, and what else stands with them.
-
-    It has a tab to itself, or stands on ``tab`` with others.
-    """
-    fields = tuple(f"new_{field}" if field in SECRETS else field for field in SETTABLE_GROUPS[name])
-    title = f"{tab}{HEADING}{name}" if tab else name
-    return title, {"fields": (*fields, *more), "description": description, "classes": ["tab"]}
 
 
 @admin.register(Project)
@@ -52,21 +51,15 @@ class ProjectAdmin(ScopedAdmin):
     changers = Right.CHANGE
     actors = Right.USE_KEYS
     form = ProjectForm
-    inlines = (ChannelInline, FallbackInline, ProviderInline, KeyInline, MembershipInline)
+    inlines = tuple(inline for section in SECTIONS for inline in section.inlines)
     list_display = ("name", "state", "code", "channel_names", "created")
     search_fields = ("name",)
     readonly_fields = ("public_id_text", "created")
     actions = None
-    actions_detail: tuple[str, ...] = (
-        "show_people",
-        "issue_key",
-        "show_code",
-        "webhook_secret",
-        "test_event",
-    )
-    inner_steps: tuple[str, ...] = ()  # by their paths: those that another page leads to
+    actions_detail: tuple[str, ...] = ("show_people", "issue_key", "show_code", "webhook_secret", "test_event")
+    parts: dict[str, StrOrPromise] = {"show_people": PROJECT, "show_code": INTEGRATION}  # of the list of sections
     change_form_outer_before_template = "admin/verification/project/onboarding.html"
-    change_form_before_template = "admin/verification/project/short_code.html"
+    change_form_before_template = "admin/verification/project/above_fields.html"
     delete_view = deleting.delete_view
     issue_key = issue_key
     webhook_secret = webhook_secret
@@ -82,87 +75,14 @@ class ProjectAdmin(ScopedAdmin):
             },
         ),
     )
-    fieldsets = (
-        _group(
-            gettext_noop("Basics"),
-            gettext_lazy("What the project is called, and whether anything of it works."),
-            *("public_id_text", "created"),
-        ),
-        _group(
-            gettext_noop("Codes & texts"),
-            gettext_lazy(
-                "How a code looks, in which languages it is sent, and how devices fill it in. Your own wording is under"
-                " Message texts."
-            ),
-        ),
-        _group(
-            gettext_noop("Channels & countries"),
-            gettext_lazy("What a code goes out over where the caller names no channel, and which numbers get one."),
-            tab=gettext_noop("Sending"),
-        ),
-        _group(
-            gettext_noop("Limits"),
-            gettext_lazy("Requests beyond a limit are refused with 429 and told when to come back."),
-            tab=gettext_noop("Sending"),
-        ),
-        _group(
-            gettext_noop("Traffic guard"),
-            gettext_lazy(
-                "Refuses SMS and calls that somebody only asks for to earn from them. What it found is under Traffic"
-                " guard in the menu."
-            ),
-            tab=gettext_noop("Protection"),
-        ),
-        _group(
-            gettext_noop("Guessing"),
-            gettext_lazy(
-                "Finds out when many codes are guessed at once, across recipients. The limits on wrong codes of one"
-                " recipient hold besides."
-            ),
-            tab=gettext_noop("Protection"),
-        ),
-        _group(
-            gettext_noop("Challenges"),
-            gettext_lazy(
-                "Callers prove that they are no bots before a session is created or a code is sent. On suspicion only"
-                " those are asked who look like one, such as an address from which very many come."
-            ),
-            tab=gettext_noop("Protection"),
-        ),
-        _group(
-            gettext_noop("Access"),
-            gettext_lazy("Who may call the API with this project's keys."),
-            tab=gettext_noop("Access & events"),
-        ),
-        _group(
-            gettext_noop("Events"),
-            gettext_lazy(
-                "What your server is told of sessions, each time one is opened, verified and so on. Calls are signed"
-                " with the webhook secret, tried again for a day, and listed under Events in the menu."
-            ),
-            tab=gettext_noop("Access & events"),
-        ),
-        _group(
-            gettext_noop("Alerts"),
-            gettext_lazy(
-                "Who is told of spent budgets, blocks and the like. They also stand under Alerts in the menu."
-            ),
-            tab=gettext_noop("Alerts & retention"),
-        ),
-        _group(
-            gettext_noop("Retention"),
-            gettext_lazy("How long what went through is kept."),
-            tab=gettext_noop("Alerts & retention"),
-        ),
-    )
 
     @classmethod
-    def add_actions(cls, *actions: Any, inner_steps: tuple[str, ...] = ()) -> None:
-        """Add pages of a project that an app brings, each with a button unless its path is among the inner steps."""
+    def add_actions(cls, *actions: Any, part: StrOrPromise) -> None:
+        """Add pages of a project that an app brings. The first stands in a part of the list of sections."""
         for action in actions:
             setattr(cls, action.__name__, action)
         cls.actions_detail = (*cls.actions_detail, *(action.__name__ for action in actions))
-        cls.inner_steps = (*cls.inner_steps, *inner_steps)
+        cls.parts = {**cls.parts, actions[0].__name__: part}
 
     @admin.display(description=gettext_lazy("Public id"))
     def public_id_text(self, project: Project) -> str:
@@ -177,16 +97,56 @@ class ProjectAdmin(ScopedAdmin):
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Show the checklist above the form, until a real user was verified."""
-        project = self.get_object(request, unquote(object_id)) if request.method == "GET" else None
-        may_do = project is not None and self.has_change_permission(request, project)
-        more = {**(checklist(project) if project and may_do else {}), **(extra_context or {})}
-        response: HttpResponse = super().change_view(request, object_id, form_url, more)
+        """Show one section. Above the first stands the checklist, until a real user was verified."""
+        project = self.get_object(request, unquote(object_id))
+        section = section_of(request)
+        more: dict[str, Any] = {
+            "show_save_and_add_another": False,
+            "show_save_and_continue": False,
+            "show_save": bool(section.all_fields),
+            "show_delete": section is SECTIONS[0],
+        }
+        if project is not None:
+            may_change = self.has_change_permission(request, project)
+            add = section.adds if may_change else ""
+            back = section_address(project, section.slug)
+            more |= self._beside(request, project) | {
+                "section": section,
+                **(preset_context(project) if section.has_presets else {}),
+                "add_link": form_link(f"{add}_add", project, back=back) if add else "",
+            }
+            if request.method == "GET" and section is SECTIONS[0] and may_change:
+                more |= checklist(project)
+        response: HttpResponse = super().change_view(request, object_id, form_url, {**more, **(extra_context or {})})
         return response
 
+    def page_context(self, request: HttpRequest, title: str, **more: Any) -> dict[str, Any]:
+        """Put the list of sections beside the pages of a project, too."""
+        project = more.get("object")
+        beside = self._beside(request, project) if isinstance(project, Project) else {}
+        return {**super().page_context(request, title, **more), **beside}
+
+    def _beside(self, request: HttpRequest, project: Project) -> dict[str, Any]:
+        pages = [
+            ProjectPage(
+                each.action_name.removeprefix("verification_project_"), each.description, each.icon or "", project
+            )
+            for each in super().get_actions_detail(request, project.pk)
+        ]
+        return {
+            "sections": lines(
+                request, project, [(self.parts[each.name], each) for each in pages if each.name in self.parts]
+            ),
+            "steps": [each for each in pages if each.name in section_of(request).steps],
+        }
+
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
-        """Leave out the inner steps: a button for them would lead nowhere."""
-        return [each for each in super().get_actions_detail(request, object_id) if each.path not in self.inner_steps]
+        """Return no buttons for the page's head: the list of sections leads everywhere."""
+        return []
+
+    def response_post_save_change(self, request: HttpRequest, obj: Any) -> HttpResponse:
+        """Show the section again that was saved."""
+        return self._way_back(request) or HttpResponseRedirect(request.get_full_path())
 
     def get_readonly_fields(self, request: HttpRequest, obj: Project | None = None) -> tuple[str, ...]:
         """A project that the operator has stopped is not for its members to start again."""
@@ -194,14 +154,19 @@ class ProjectAdmin(ScopedAdmin):
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
         form = super().get_form(request, obj, change=change, **kwargs)
+        if obj and "countries" in form.base_fields:
+            show_prices(form.base_fields["countries"], obj)
+        form.has_presets = change and section_of(request).has_presets
         form.neighbours = own_projects(request.user)
         form.sees_addresses = sees_addresses(request.user, obj.pk if obj else None)
         return form
 
     def get_fieldsets(self, request: HttpRequest, obj: Project | None = None) -> Any:
-        """Leave out the field for a new secret where nothing can be changed."""
-        groups = super().get_fieldsets(request, obj)
-        if obj is None or self.has_change_permission(request, obj):
+        """Return the fields of the section, without the field for a new secret where nothing can be changed."""
+        if obj is None:
+            return self.add_fieldsets
+        groups = section_of(request).fieldsets
+        if self.has_change_permission(request, obj):
             return groups
         typed = {f"new_{name}" for name in SECRETS}
         return [
@@ -209,8 +174,22 @@ class ProjectAdmin(ScopedAdmin):
             for name, options in groups
         ]
 
+    def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
+        """Write unit and default of a setting beside its field."""
+        field = super().formfield_for_dbfield(db_field, request, **kwargs)
+        return with_unit_and_default(field, db_field) if field and db_field.name in SETTABLE else field
+
+    def settings_of(self, project: Project) -> list[tuple[str, str, str]]:
+        """Return each setting with the section where it stands, and the address of that."""
+        return [
+            (name, str(section.title), section_address(project, section.slug))
+            for section in SECTIONS
+            for name in section.all_fields
+            if name in SETTABLE
+        ]
+
     def get_inlines(self, request: HttpRequest, obj: Project | None) -> Any:
-        return self.inlines if obj else ()
+        return section_of(request).inlines if obj else ()
 
     def save_model(self, request: HttpRequest, obj: Project, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)

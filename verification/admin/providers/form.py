@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from django import forms
@@ -18,7 +19,7 @@ from unfold.widgets import (
 )
 
 from providers import registry
-from providers.base import Setting, SettingKind
+from providers.base import Adapter, Setting, SettingKind
 from providers.errors import SettingsInvalid, sentence
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
@@ -104,7 +105,9 @@ def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> 
     if is_known(provider_type):
         stored = stored_secret_names(provider) if provider else set()
         for setting in registry.adapter_class(provider_type).declared:
-            fields[PREFIX + setting.name] = field_for(setting, is_stored=setting.name in stored)
+            field = fields[PREFIX + setting.name] = field_for(setting, is_stored=setting.name in stored)
+            if switch := registry.adapter_class(provider_type).shown_when.get(setting.name):
+                field.widget.attrs["data-shown-when"] = json.dumps([PREFIX + switch[0], switch[1]])
             if can_be_forgotten(setting, stored):
                 fields[FORGET + setting.name] = forms.BooleanField(
                     required=False,
@@ -112,6 +115,11 @@ def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> 
                     widget=UnfoldBooleanWidget,
                 )
     return type("ProviderForm", (ProviderForm,), fields)
+
+
+def is_advanced(adapter: type[Adapter], setting: Setting) -> bool:
+    """Return whether most accounts leave a setting as it is: by the adapter's word, or a vendor's own address."""
+    return setting.name in adapter.advanced or (setting.kind is SettingKind.URL and bool(setting.default))
 
 
 def field_for(setting: Setting, *, is_stored: bool = False) -> forms.Field:

@@ -6,6 +6,7 @@ from operator import itemgetter
 from typing import Any
 
 from django.contrib import admin, messages
+from django.contrib.admin.utils import unquote
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
@@ -30,18 +31,19 @@ from verification.admin.providers.form import (
     ProviderForm,
     can_be_forgotten,
     form_for,
+    is_advanced,
     stored_secret_names,
 )
+from verification.admin.providers.guide import guide_of, hook_of
 from verification.admin.providers.scorecard import scorecard
 from verification.admin.providers.senders import CHANNELS as WITH_SENDERS
 from verification.admin.providers.senders import SenderRuleInline
 from verification.admin.traffic.send_test import send_over_provider
-from verification.core.crypto import DecryptionFailed
 from verification.core.ids import whole_number
 from verification.models import ChannelType, Project, Provider, Right
 from verification.services.delivery.polling import BOT_TYPE
 from verification.services.providers import editing
-from verification.services.providers.accounts import bring_channel, check_provider, hook_url, is_known, reports_back
+from verification.services.providers.accounts import bring_channel, check_provider, is_known
 
 COST = (
     gettext_lazy("Cost"),
@@ -134,9 +136,8 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
                 "channel": value,
                 "label": text,
                 "icon": channel_icon(value),
-                "types": sorted(
-                    ((each.type, str(each.label)) for each in registry.for_channel(value)), key=itemgetter(1)
-                ),
+                "types": _types(value, is_for_development=False),
+                "trials": _types(value, is_for_development=True),
             }
             for value, text in ChannelType.choices
         ]
@@ -159,28 +160,48 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         provider_type = obj.type if obj else (self._choice(request) or {}).get("type", "")
         own = ["name", "is_enabled"]
-        order = (_("Order"), {"fields": ("priority", "weight", "only_prefixes", "except_prefixes")})
+        order = (_("Order"), {"fields": ("priority", "weight", *self._whom_it_serves(request, obj))})
         if not is_known(provider_type):
             return (None, {"fields": ["owner", "channel_label", "type_label", *own]}), order
         if obj and not self.has_change_permission(request, obj):  # the settings and the hook's address stay hidden
             return (_("General"), {"fields": ["owner", "channel_label", "type_label", *own]}), order, COST
         adapter = registry.adapter_class(provider_type)
         general = ["owner", "channel_label", "type_label", *own] if obj else own
-        if obj and reports_back(adapter):
-            general.append("hook_url")
         stored = stored_secret_names(obj) if obj else set()
-        names = []
+        names: list[str] = []
+        advanced: list[str] = []
         for setting in adapter.declared:
-            names.append(PREFIX + setting.name)
+            group = advanced if is_advanced(adapter, setting) else names
+            group.append(PREFIX + setting.name)
             if can_be_forgotten(setting, stored):
-                names.append(FORGET + setting.name)
+                group.append(FORGET + setting.name)
         sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
-            sets.append((_("Settings of {adapter}").format(adapter=adapter.label), {"fields": names}))
+            title = _("Settings of {adapter}").format(adapter=str(adapter.label).partition(" (")[0])
+            sets.append((title, {"fields": names}))
+        if advanced:
+            sets.append((_("Advanced settings"), {"fields": advanced, "classes": ["collapse"]}))
         return [*sets, order, COST]
 
+    def _whom_it_serves(self, request: HttpRequest, obj: Any) -> tuple[str, str]:
+        """Return the fields that choose among the recipients: by domains those of mails, else by prefixes."""
+        channel = obj.channel if obj else (self._choice(request) or {}).get("channel")
+        by_domain = channel == ChannelType.EMAIL
+        return ("only_domains", "except_domains") if by_domain else ("only_prefixes", "except_prefixes")
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("owner", "channel_label", "type_label", "hook_url") if obj else ()
+        return ("owner", "channel_label", "type_label") if obj else ()
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Put the vendor's guide beside the form."""
+        row = self.get_object(request, unquote(object_id)) if object_id else None
+        provider_type = row.type if row else (self._choice(request) or {}).get("type", "")
+        more: dict[str, Any] = {}
+        if is_known(provider_type) and (row is None or self.has_change_permission(request, row)):
+            more = {"guide": guide_of(registry.adapter_class(provider_type)), "hook": hook_of(row, provider_type)}
+        return super().changeform_view(request, object_id, form_url, {**more, **(extra_context or {})})
 
     def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
@@ -215,23 +236,6 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
     def get_inlines(self, request: HttpRequest, obj: Provider | None) -> Any:
         return self.inlines if obj and obj.channel in WITH_SENDERS else ()
 
-    @admin.display(description=gettext_lazy("Webhook address"))
-    def hook_url(self, provider: Provider) -> str:
-        try:
-            url = hook_url(provider)
-        except DecryptionFailed:
-            return _(
-                "It cannot be read with the present encryption keys. Saving makes a new one, to enter at the service."
-            )
-        return format_html(
-            '<code class="ww-code ww-break">{}</code><p class="ww-help">{} {}</p>',
-            url,
-            _("Telegram is told it by Connect the bot.")
-            if provider.type == BOT_TYPE
-            else _("Enter it at the service, so that it can report what became of a message."),
-            _("Treat it as a secret."),
-        )
-
     # --- checking -------------------------------------------------------------------------------------------------
 
     @without_asking
@@ -248,6 +252,16 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
             back=page_address(provider),
         )
         return TemplateResponse(request, "admin/verification/provider/check.html", context)
+
+
+def _types(channel: str, *, is_for_development: bool) -> list[tuple[str, str]]:
+    """Return the types of a channel with their labels: those that reach people, or those that try things out."""
+    found = [each for each in registry.for_channel(channel) if _is_for_development(each) is is_for_development]
+    return sorted(((each.type, str(each.label)) for each in found), key=itemgetter(1))
+
+
+def _is_for_development(adapter: Any) -> bool:
+    return bool(adapter.is_local or adapter.is_simulation or adapter.shows_codes)
 
 
 def what_is_added(choice: dict[str, Any]) -> str:

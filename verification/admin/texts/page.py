@@ -9,11 +9,8 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from unfold.widgets import UnfoldAdminTextInputWidget
 
 from verification.admin.base.columns import ChannelColumn
 from verification.admin.base.current_project import current_projects, follow_address
@@ -25,18 +22,8 @@ from verification.admin.traffic.send_test import send_text_view
 from verification.core.errors import UserError
 from verification.models import ChannelType, MessageTemplate, Project, Right
 from verification.services.texts import own
-from verification.services.texts.rendering import languages
 
 CHANNELS = [choice for choice in ChannelType.choices if choice[0] not in own.VENDOR_WORDED]
-
-
-class SuggestingInput(UnfoldAdminTextInputWidget):
-    """Free text that offers the languages there are texts in."""
-
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
-        field = super().render(name, value, {**(attrs or {}), "list": "languages", "autocomplete": "off"}, renderer)
-        options = format_html_join("", '<option value="{}"></option>', ((each,) for each in languages()))
-        return format_html('{}<datalist id="languages">{}</datalist>', field, options)
 
 
 class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -45,10 +32,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
     asked_by: HttpRequest
 
     class Meta:
-        widgets = {
-            "language": SuggestingInput,
-            "text": EditorWidget,
-        }
+        widgets = {"text": EditorWidget}
         labels = {"text": gettext_lazy("Text")}
         help_texts = {
             "channel": gettext_lazy("The wording on WhatsApp is the platform's own, so there is no text for it."),

@@ -33,6 +33,7 @@ NAMES = {
     "key": _("key"),
     "networks": _("networks"),
     "limit": _("limit"),
+    "known_since": _("known since"),
 }
 WORDS = {str(value): label for value, label in (*ChannelType.choices, *ListSubject.choices)}
 
@@ -91,7 +92,7 @@ class DecisionAdmin(TrafficAdmin):
         written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}
         return rows.filter(subject__in={term[:SUBJECT_MAX_LENGTH], *written})
 
-    @admin.display(description=_("Rule"), ordering="rule")
+    @admin.display(description=_("Rule"))
     def rule_title(self, decision: Decision) -> str:
         return title_of_rule(decision.rule)
 
@@ -99,13 +100,13 @@ class DecisionAdmin(TrafficAdmin):
     def meaning(self, decision: Decision) -> str:
         return str(RULES[decision.rule].meaning) if decision.rule in RULES else "–"
 
-    @admin.display(description=_("Subject"), ordering="subject")
+    @admin.display(description=_("Subject"))
     def subject_label(self, decision: Decision) -> str:
         if decision.rule in COUNTRY_RULES:
             return display.format_country(decision.subject)
         return display.monospace(WORDS.get(decision.subject, decision.subject))
 
-    @admin.display(description=_("How often"), ordering="count")
+    @admin.display(description=_("How often"))
     def times(self, decision: Decision) -> str:
         return grouped(decision.count)
 
@@ -117,7 +118,7 @@ class DecisionAdmin(TrafficAdmin):
     def all_figures(self, decision: Decision) -> str:
         return figures_of(decision) or "–"
 
-    @admin.display(description=_("Last"), ordering="last_at")
+    @admin.display(description=_("Last"))
     def last(self, decision: Decision) -> str:
         return display.time_ago_label(decision.last_at)
 

@@ -163,6 +163,7 @@ class MessageAdmin(ChannelColumn, MessageFile):
         "project",
         "created",
     )
+    more_columns = ("language", "session_number", "took", "sent_time", "finished_time")
     list_filter = (
         BetweenFilter,
         ProviderFilter,
@@ -298,11 +299,11 @@ class MessageAdmin(ChannelColumn, MessageFile):
             return rows.filter(session_id=term.upper())
         return rows.filter(recipient_id__in=self.recipients(request, term))
 
-    @admin.display(description=gettext_lazy("Message"), ordering="id")
+    @admin.display(description=gettext_lazy("Message"))
     def short_id(self, message: Message) -> str:
         return display.monospace(message.pk)
 
-    @admin.display(description=gettext_lazy("Status"), ordering="status")
+    @admin.display(description=gettext_lazy("Status"))
     def status_label(self, message: Message) -> str:
         return display.format_status(message.status)
 
@@ -312,7 +313,7 @@ class MessageAdmin(ChannelColumn, MessageFile):
             return _("Session, test login")
         return _("Session") if message.session_id else _("Manual send")
 
-    @admin.display(description=gettext_lazy("Provider"), ordering="provider__name")
+    @admin.display(description=gettext_lazy("Provider"))
     def provider_label(self, message: Message) -> str:
         """Name the provider without a link: a system provider's page is not for members."""
         return format_html('<span class="ww-nowrap">{}</span>', message.provider.name) if message.provider else "–"
@@ -328,6 +329,10 @@ class MessageAdmin(ChannelColumn, MessageFile):
     @admin.display(description=gettext_lazy("Session"))
     def session_link(self, message: Message) -> str:
         return display.page_link(display.monospace(message.session_id), message.session) if message.session else "–"
+
+    @admin.display(description=gettext_lazy("Session"))
+    def session_number(self, message: Message) -> str:
+        return display.monospace(message.session_id)
 
     @admin.display(description=gettext_lazy("Accepted by a provider after"))
     def took(self, message: Message) -> str:

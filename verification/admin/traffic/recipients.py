@@ -222,7 +222,7 @@ class RecipientAdmin(NewestFirstAdmin):
     def masked(self, row: Recipient) -> str:
         return display.monospace(mask(row.address))
 
-    @admin.display(description=gettext_lazy("Verified"), ordering="verified_at")
+    @admin.display(description=gettext_lazy("Verified"))
     def verified(self, recipient: Recipient) -> str:
         return display.time_ago_label(recipient.verified_at)
 

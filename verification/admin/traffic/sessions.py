@@ -88,6 +88,7 @@ class SessionAdmin(NewestFirstAdmin):
     has_history = False
     change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = ("short_id", "masked", "channel_label", "state", "short_reason", "tries", "project", "created")
+    more_columns = ("language", "created_time", "expires_time", "verified_time")
     list_filter = (
         SessionBetweenFilter,
         SessionProviderFilter,
@@ -190,7 +191,7 @@ class SessionAdmin(NewestFirstAdmin):
             return rows.filter(pk=term.upper())
         return rows.filter(recipient_id__in=self.recipients(request, term))
 
-    @admin.display(description=gettext_lazy("Session"), ordering="id")
+    @admin.display(description=gettext_lazy("Session"))
     def short_id(self, session: Session) -> str:
         return display.monospace(session.pk)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiExample, OpenApiResponse, OpenApiWebhook, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, OpenApiResponse, OpenApiWebhook, extend_schema
 
 from verification.api.reference import examples
 from verification.api.reference.schema import EVENTS, SECRET_KEY, operation
@@ -17,6 +17,7 @@ _BODY = {
     "timestamp": _HAPPENED_AT,
     "data": {
         "session_id": examples.SESSION_ID,
+        "reference": "login-4711",
         "recipient": "+467******05",
         "channel": "sms",
         "reason": None,
@@ -27,6 +28,15 @@ _BODY = {
     },
 }
 
+_EVENT = {"id": "evt_481516", "type": "session.verified", "timestamp": _HAPPENED_AT, "body": _BODY}
+_TYPES = OpenApiParameter(
+    "type",
+    {"type": "array", "items": {"type": "string", "enum": EventType.values}, "minItems": 1},
+    explode=False,
+    description="The types that are wanted, with commas between; all where it is left out.",
+    examples=[OpenApiExample("Two types", value=["session.verified", "session.locked"])],
+)
+
 list_events = operation(
     "listEvents",
     tag=EVENTS,
@@ -36,18 +46,41 @@ list_events = operation(
 what your server missed.
 
 Ask without `after` once: the answer has no events, and the place from which new ones follow. Ask with `after=0` for the
-oldest that are kept. Then ask again with the `after` of the answer. Whoever goes on like this misses none.
+oldest that are kept. Then ask again with the `after` of the answer, at once where it `has_more`. Whoever goes on like
+this misses none.
 
 Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
 its session or message.""",
-    parameters=[events.EventsQuery],
+    parameters=[events.EventsQuery, _TYPES],
     answer=events.EventList,
     answer_description="The next events.",
     answer_example={
-        "events": [{"id": "evt_481516", "type": "session.verified", "timestamp": _HAPPENED_AT, "body": _BODY}],
+        "events": [_EVENT],
         "after": "1777887072418000-481516",
+        "has_more": False,
     },
     errors=("validation_error",),
+)
+
+read_event = operation(
+    "readEvent",
+    tag=EVENTS,
+    key=SECRET_KEY,
+    summary="Read one event",
+    description="Returns one event of the project, for instance to look at it again or to replay it while you develop.",
+    parameters=[
+        OpenApiParameter(
+            "id",
+            {"type": "string", "pattern": "^(evt|msg)_[0-9]{1,19}$"},
+            OpenApiParameter.PATH,
+            description="The event's `webhook-id`.",
+            examples=[OpenApiExample("An event of a session", value=_EVENT["id"])],
+        )
+    ],
+    answer=events.Event,
+    answer_description="The event.",
+    answer_example=_EVENT,
+    errors=("not_found",),
 )
 
 _RULES = """Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
@@ -93,9 +126,42 @@ refused = _webhook(
     "A create or a send was refused by a rule of the decision log, which `reason` names. The same refusal is told once"
     " a minute, and a project gets about 60 in a minute.",
     session_id=None,
+    reference=None,
     channel=None,
     reason="too_many_sends",
     language=None,
     created_at=None,
     expires_at=None,
+)
+undelivered = _webhook(
+    EventType.SESSION_UNDELIVERED,
+    "A code was not delivered",
+    "The code went out over `channel` and did not arrive there: the message is `failed` or `expired`, as `reason` says."
+    " Another channel may still bring it. Nothing is told of a session that was verified or cancelled before.",
+    reason="failed",
+)
+finished = OpenApiWebhook(
+    EventType.MESSAGE_FINISHED.value,
+    extend_schema(
+        summary="A message is final",
+        description="A message of a session or of manual/send is `success`, `failed` or `expired`. One whose send"
+        f" named a `callback_url` is told there alone.\n\n{_RULES}",
+        tags=[EVENTS],
+        request=events.MessageFinished,
+        responses={200: OpenApiResponse(description="Any 2xx: received.")},
+        examples=[
+            OpenApiExample(
+                "Finished",
+                value={
+                    "id": 5125890120348313,
+                    "channel": "sms",
+                    "status": "success",
+                    "error": None,
+                    "finished_at": "2026-05-04T09:30:04.381Z",
+                    "session_id": examples.SESSION_ID,
+                    "reference": "login-4711",
+                },
+            )
+        ],
+    ),
 )

@@ -23,10 +23,15 @@ INDEX = "docs/README.md"  # lists every guide, by group; on the page and in the 
 # The guides to apps that may be left out, which then are not served either.
 APPS = {
     "docs/configuration-file.md": "verification.contrib.config_files",
+    "docs/connections.md": "verification.contrib.connections",
     "docs/from-twilio.md": "verification.contrib.twilio",
     "docs/hosted-page.md": "verification.contrib.hosted",
     "docs/routing.md": "verification.contrib.route_optimizer",
     "docs/text-trials.md": "verification.contrib.text_trials",
+    **{
+        f"docs/with-{system}.md": "verification.contrib.connections"
+        for system in ("auth0", "better-auth", "clerk", "cognito", "django-allauth", "kratos")
+    },
 }
 # Files that guides link to and that are shown as they are: folder, pattern.
 SOURCES = (("examples", "*/*.*"), ("deploy/prometheus", "rules.yml"))

@@ -1,23 +1,20 @@
-"""The operations in words and examples, each a decorator for its view's method."""
+"""The operations on sessions in words and examples, each a decorator for its view's method."""
 
 from __future__ import annotations
 
-from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParameter, OpenApiResponse, extend_schema
-
 from verification.api.reference import examples
-from verification.api.reference.schema import (
-    ACCEPT_LANGUAGE,
-    IDEMPOTENCY_KEY,
-    MANUAL,
-    SECRET_KEY,
-    SESSION,
-    VERIFY,
-    operation,
-    response_header,
+from verification.api.reference.headers import ACCEPT_LANGUAGE, CLIENT_ADDRESS, REPLAYED, VERIFY_KEY, response_header
+from verification.api.reference.schema import SECRET_KEY, SESSION, VERIFY, operation
+from verification.api.serializers import session
+from verification.core.session_rules import (
+    CHANNEL_BLOCK_SECONDS,
+    LONG_CODE,
+    SESSION_SECONDS,
+    SHORT_CODE,
+    VERIFY_TOKEN_SECONDS,
+    WRONG_CODES_THAT_LOCK,
 )
-from verification.api.serializers import manual, session
-from verification.core.ids import MAX_ID
-from verification.core.session_rules import LONG_CODE, SHORT_CODE, WRONG_CODES_THAT_LOCK
+from verification.models import ChannelType
 
 _CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
 _ENDED = ("session_not_found", "session_verified", "session_expired")
@@ -31,9 +28,10 @@ create_session = operation(
 If the recipient has a live session that is not verified yet, **that one is returned**: the same id, the same code and
 the same end. Parallel calls for one recipient give one session and one message.
 
-- A session lives **three minutes** from its creation; nothing extends it.
-- While the channel's **60-second block** still runs for this recipient nothing is sent and the answer is 200 all the
-  same: see `channels[].timeout` and send again when it has run down.
+- A session lives **{SESSION_SECONDS // 60} minutes** from its creation, or as long as the project has
+  set; nothing extends it.
+- While the channel's **{CHANNEL_BLOCK_SECONDS}-second block** still runs for this recipient nothing is sent and
+  the answer is 200 all the same: see `channels[].timeout` and send again when it has run down.
 - A messenger bot that the user has not started answers 200 with nothing sent yet (`sent_to` stays as it was), and its
   `link` opens the bot.
 - One recipient gets at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
@@ -51,11 +49,11 @@ codes in 15 minutes gets on by passing a challenge; then only the day's count bi
     request=session.SessionCreateRequest,
     request_examples={
         "A phone number": {"to": "+46701740605"},
-        "Over a chosen channel": {"to": "+46 70 174 06 05", "type": "voice"},
+        "Over a chosen channel": {"to": "+46 70 174 06 05", "channel": "voice", "reference": "login-4711"},
         "An e-mail address, without sending": {"to": "ada@example.com", "send": False},
         "With the answer to a challenge": {"to": "+46701740605", "challenge_token": "eyJjaGFsbGVuZ2UiOnsi..."},
     },
-    parameters=[ACCEPT_LANGUAGE],
+    parameters=[ACCEPT_LANGUAGE, CLIENT_ADDRESS],
     answer=session.SessionCreateResponse,
     answer_description="The session, new or still alive.",
     answer_example={
@@ -71,18 +69,19 @@ send_session = operation(
     "sendSession",
     tag=SESSION,
     summary="Send the code again",
-    description="""Sends the session's code over a channel of your choice.
+    description=f"""Sends the session's code over a channel of your choice.
 
-It is the **same code** as before, unless the project draws a new one for every send. The channel's 60-second block is
-per recipient and answers `channel_timeout` while it runs; a send that failed at every provider frees it at once. A
-session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
+It is the **same code** as before, unless the project draws a new one for every send. The channel's
+{CHANNEL_BLOCK_SECONDS}-second block is per recipient and answers `channel_timeout` while it runs; a send that failed
+at every provider frees it at once. A session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
 
 Where the project asks for a challenge, every send needs the answer to a new one, as at session/create.
 
 A session that is not open is refused. The first of these that holds is the answer: unknown `session_not_found`,
 verified `session_verified`, expired `session_expired`, locked by wrong codes `too_many_attempts`.""",
     request=session.SessionSendRequest,
-    request_examples={"By voice call": {"session_id": examples.SESSION_ID, "type": "voice"}},
+    request_examples={"By voice call": {"session_id": examples.SESSION_ID, "channel": "voice"}},
+    parameters=[CLIENT_ADDRESS],
     answer=session.SessionSendResponse,
     answer_description="The code is on its way.",
     answer_example={
@@ -118,6 +117,23 @@ verified one answers 409, an expired one 410.""",
     errors=(*_ENDED, "validation_error"),
 )
 
+read_delivery = operation(
+    "readSessionDelivery",
+    tag=SESSION,
+    summary="Read the delivery",
+    description="""Tells the user's side what became of the session's code, for each channel that it went over, by the
+newest message there: so that a form can say that it failed and offer another channel. Why it failed stands in
+session records, for your server.
+
+Ask every few seconds while the user waits. A session locked by wrong codes is still described; a verified one answers
+409, an expired one 410.""",
+    parameters=[session.DeliveryQuery],
+    answer=session.SessionDelivery,
+    answer_description="The channels; an empty list where nothing was sent.",
+    answer_example={"channels": [{"channel": "sms", "status": "failed"}, {"channel": "voice", "status": "pending"}]},
+    errors=(*_ENDED, "validation_error"),
+)
+
 check_code = operation(
     "checkSession",
     tag=SESSION,
@@ -137,6 +153,7 @@ check_code = operation(
 - A session that is not open answers as described at session/send.""",
     request=session.SessionCheckRequest,
     request_examples={"A code": {"session_id": examples.SESSION_ID, "code": "493817"}},
+    parameters=[CLIENT_ADDRESS],
     answer=session.SessionCheckResponse,
     answer_description="The code was right.",
     answer_example={"verify_token": examples.TOKEN, "is_test": False},
@@ -156,7 +173,7 @@ codes is still described; a verified one answers 409, an expired one 410.
 `challenge.enabled` says whether you, calling now from where you are, would have to solve a challenge at session/create
 or session/send. Where a project asks only on suspicion this may change from one call to the next, so be ready for
 `challenge_required`.""",
-    parameters=[session.SessionQuery, ACCEPT_LANGUAGE],
+    parameters=[session.SessionQuery, ACCEPT_LANGUAGE, CLIENT_ADDRESS],
     answer=session.SessionSettings,
     answer_description="The settings.",
     answer_example={
@@ -194,143 +211,37 @@ verify_session = operation(
     tag=VERIFY,
     key=SECRET_KEY,
     summary="Redeem a verify token",
-    description="""Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
+    description=f"""Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
 of proof**: let the user in only if what comes back is the number or address of the account they asked for.
 
-A token works once, within 60 seconds, and only with a key of the project it was issued to; of parallel calls exactly
-one succeeds. The body holds either `phone` or `email`. For a test login the answer carries the header
-`X-Test-Login: true`; refuse those in production if you do not use them.""",
+A token works once, within {VERIFY_TOKEN_SECONDS} seconds, and only with a key of the project it was issued to; of
+parallel calls exactly one succeeds. The body holds either `phone` or `email`; headers name the session and the
+channel, should you accept some channels only. For a test login the answer carries the header `X-Test-Login: true`;
+refuse those in production if you do not use them.
+
+Send an `Idempotency-Key`, and a **lost answer** can be read again: repeat the call with it within the token's
+{VERIFY_TOKEN_SECONDS} seconds. Without the key that used it up, a used token is `verify_token_expired`.""",
     request=session.SessionVerifyRequest,
     request_examples={"A token": {"verify_token": examples.TOKEN}},
     parameters=[
+        VERIFY_KEY,
+        response_header("X-Session-Id", {"type": "string"}, "The session that was verified.", statuses=[200]),
+        response_header(
+            "X-Channel",
+            {"type": "string", "enum": ChannelType.values},
+            "The channel over which its code last went.",
+            statuses=[200],
+        ),
+        REPLAYED,
         response_header(
             "X-Test-Login",
             {"type": "string", "const": "true"},
             "Present only for a recipient in the project's table of test logins.",
             statuses=[200],
-        )
+        ),
     ],
     answer=session.SessionVerifyResponse,
     answer_description="Who it was.",
     answer_example={"phone": "+46701740605"},
     errors=("verify_token_not_found", "verify_token_expired"),
-)
-
-_FINISHED = OpenApiCallback(
-    "finished",
-    "{$request.body#/callback_url}",
-    extend_schema(
-        summary="A message is final",
-        description="""Sent once the message is `success`, `failed` or `expired`, and signed by Standard Webhooks.
-
-Any 2xx within 10 seconds is taken as received. Anything else, redirects included, is tried again after 5 s, 30 s,
-2 min, 10 min, 30 min, 1 h, 3 h, 6 h and 12 h (later if your `Retry-After` says so), then given up; a 410 stops it at
-once. The same event can arrive twice. Neither the code nor the recipient is in it.""",
-        request=manual.ManualMessageFinished,
-        responses={200: OpenApiResponse(description="Any 2xx: received.")},
-        examples=[
-            OpenApiExample(
-                "Finished",
-                value={
-                    "id": 5125890120348313,
-                    "channel": "sms",
-                    "status": "success",
-                    "error": None,
-                    "finished_at": "2026-05-04T09:30:04.381Z",
-                },
-            )
-        ],
-    ),
-)
-
-send_manual = operation(
-    "sendMessage",
-    tag=MANUAL,
-    key=SECRET_KEY,
-    summary="Send a message",
-    description="""Queues a message with your code, or with one that we draw. A 200 means that it will be tried, not
-that it arrived: read the status at manual/message, or have it sent to `callback_url`.
-
-- The message lives **10 minutes**; if it could not be sent by then, it becomes `expired`.
-- Manual sends neither take nor obey the 60-second block of a channel, but they count in the recipient's limits
-  (`too_many_sends`).
-- `provider_id` pins one provider. One that is unknown, disabled, of another channel or of another project is a
-  `validation_error` on that field.
-- A test login is `success` at once, and nothing is sent.
-- Of parallel requests with one `Idempotency-Key` one executes and the others wait up to 5 seconds for its answer.
-- Checking the code is up to you: no session belongs to it, and session/check does not know it.""",
-    request=manual.ManualSendRequest,
-    request_examples={
-        "A code of yours": {"to": "+46701740605", "channel": "sms", "code": "493817"},
-        "A code of ours, and a callback": {
-            "to": "ada@example.com",
-            "channel": "email",
-            "callback_url": "https://shop.example/watchword",
-        },
-    },
-    parameters=[
-        IDEMPOTENCY_KEY,
-        response_header(
-            "Idempotency-Replayed",
-            {"type": "string", "const": "true"},
-            "Present only where this is the answer of an earlier request with the same `Idempotency-Key`.",
-            statuses=[200],
-        ),
-    ],
-    callbacks=[_FINISHED],
-    answer=manual.ManualSendResponse,
-    answer_description="The message is queued.",
-    answer_example={
-        "message": "The message is queued.",
-        "code": "aes256:AAECAwQFBgcICQoL:5mkVbht+:8IJuAVvZH2Zms1xUFbUrkw==",
-        "message_id": 5125890120348313,
-    },
-    errors=(
-        "recipient_not_allowed",
-        "channel_not_available",
-        "channel_not_active",
-        "idempotency_conflict",
-        "too_many_sends",
-    ),
-)
-
-read_message = operation(
-    "readMessage",
-    tag=MANUAL,
-    key=SECRET_KEY,
-    summary="Read a message",
-    description="""Reads the status of a manual send. `success`, `failed` and `expired` are final.
-
-Only messages of manual/send can be read, and only with a key of the same project; everything else is 404.""",
-    parameters=[
-        OpenApiParameter(
-            "id",
-            {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID},
-            OpenApiParameter.PATH,
-            description="The `message_id` that manual/send returned. Anything that is not such a number is 404.",
-        )
-    ],
-    answer=manual.ManualMessage,
-    answer_description="The message.",
-    answer_example={"id": 5125890120348313, "channel": "sms", "status": "success", "error": None},
-    errors=("message_not_found",),
-)
-
-list_manual_channels = operation(
-    "listManualChannels",
-    tag=MANUAL,
-    key=SECRET_KEY,
-    summary="List channels and providers",
-    description="The project's channels with the providers that serve them, in the order in which they are tried. A "
-    "channel without an enabled provider is not listed.",
-    answer=manual.ManualChannel(many=True),
-    answer_description="The channels; an empty list where none is set up.",
-    answer_example={
-        "name": "SMS",
-        "type": "sms",
-        "providers": [
-            {"id": 1, "name": "Main gateway", "type": "http", "is_system": False},
-            {"id": 7, "name": "Shared gateway", "type": "http", "is_system": True},
-        ],
-    },
 )

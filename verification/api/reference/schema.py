@@ -17,10 +17,11 @@ from drf_spectacular.utils import (
 from rest_framework.serializers import Serializer
 
 from verification.api.reference import error_guide
+from verification.api.reference.headers import ANSWER_HEADERS, CALLBACK_HEADERS, REQUEST_ID, SOMETIMES
 from verification.api.serializers.errors import Problem
 from verification.core.error_codes import CATALOGUE
 
-SESSION, VERIFY, MANUAL, EVENTS = "Session", "Verify", "Manual", "Events"
+SESSION, VERIFY, RECORDS, MANUAL, EVENTS = "Session", "Verify", "Session records", "Manual", "Events"
 TAGS = [
     {
         "name": SESSION,
@@ -30,6 +31,10 @@ TAGS = [
     {
         "name": VERIFY,
         "description": "What only your server calls, with a **secret key**: it alone decides who is let in.",
+    },
+    {
+        "name": RECORDS,
+        "description": "Sessions as your server sees them, read, listed and cancelled with a **secret key**.",
     },
     {
         "name": MANUAL,
@@ -72,6 +77,9 @@ REASONS = {
     503: "Briefly away",
 }
 RETRY_STATUSES = ("429", "503")
+# What counts against a limit of the caller, and the statuses that tell it; the puzzles take no key.
+LIMITED = ("createSession", "sendMessage", "readChallenge")
+LIMITED_STATUSES = ("200", "429")
 RETRY_CODES = ("idempotency_conflict",)  # at another status
 
 # --- keys --------------------------------------------------------------------------------------------------------
@@ -95,64 +103,6 @@ KEYS = {
     },
 }
 
-# --- headers -----------------------------------------------------------------------------------------------------
-
-
-def request_header(name: str, description: str, **schema: Any) -> OpenApiParameter:
-    return OpenApiParameter(name, {"type": "string", **schema}, OpenApiParameter.HEADER, description=description)
-
-
-def response_header(name: str, schema: Any, description: str, *, statuses: list[int]) -> OpenApiParameter:
-    return OpenApiParameter(name, schema, OpenApiParameter.HEADER, description=description, response=statuses)
-
-
-ACCEPT_LANGUAGE = request_header(
-    "Accept-Language",
-    "The user's languages, as browsers send them. The best match among the project's languages is used for the "
-    "messages; without a match, the language last known of the recipient, else the project's.",
-    examples=["de-DE,de;q=0.9,en;q=0.8"],
-)
-REQUEST_ID = request_header(
-    "X-Request-Id",
-    "Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is "
-    "replaced by an id of ours.",
-)
-IDEMPOTENCY_KEY = request_header(
-    "Idempotency-Key",
-    "Makes a repetition safe: the same key with the same body gives the same answer and sends nothing again, for 24 "
-    "hours and per project. 1 to 255 visible ASCII characters; a random UUID is a good choice. Bodies are compared as "
-    "parsed JSON. Only successes are kept: after a refusal the same key may be used again.",
-    minLength=1,
-    maxLength=255,
-    pattern="^[!-~]{1,255}$",
-    examples=["0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4"],
-)
-ANSWER_HEADERS: dict[str, dict[str, Any]] = {
-    "X-Request-Id": {
-        "description": "The request's id: yours if it was well formed, else ours.",
-        "required": True,
-        "schema": {"type": "string"},
-    },
-    "Cache-Control": {
-        "description": "Answers are never to be stored.",
-        "required": True,
-        "schema": {"type": "string", "const": "no-store"},
-    },
-    "Retry-After": {
-        "description": "Whole seconds to wait; present where waiting helps.",
-        "schema": {"type": "integer", "minimum": 0},
-    },
-}
-CALLBACK_HEADERS = {
-    "webhook-id": "Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. "
-    "Handle each one once.",
-    "webhook-timestamp": "When this call was made, in seconds since 1970. Refuse what is older than five minutes.",
-    "webhook-signature": "One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of "
-    "`<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook "
-    "secret of the project. One that fits is enough; after a rotation two secrets sign.",
-}
-
-
 _NULL = {"$ref": "#/components/schemas/Null"}
 
 
@@ -168,7 +118,10 @@ LINKS = {
         "check": _link("checkSession", "Check what the user typed: `session_id` goes into the body."),
         "send": _link("sendSession", "Send the code again: `session_id` goes into the body."),
         "channels": _link("listSessionChannels", "The channels of this session.", session_id=_SESSION_ID),
+        "delivery": _link("readSessionDelivery", "What became of its code.", session_id=_SESSION_ID),
         "settings": _link("readSessionSettings", "The settings of this session.", session_id=_SESSION_ID),
+        "read": _link("readSession", "The session, for your server.", session_id=_SESSION_ID),
+        "cancel": _link("cancelSession", "End it before its time, from your server.", session_id=_SESSION_ID),
     },
     "checkSession": {
         "verify": _link("verifySession", "Redeem the token on your server: `verify_token` goes into the body."),
@@ -262,12 +215,21 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     components["examples"] = {}
     # Either a phone number or an e-mail address.
     components["schemas"]["SessionVerifyResponse"].update(minProperties=1, maxProperties=1)
+    # Either the message or its recipient: a null beside it is left out.
+    report = components["schemas"]["ManualVerifiedRequest"]
+    report.update(minProperties=1, maxProperties=1)
+    report["properties"]["message_id"]["type"], report["properties"]["to"]["type"] = "integer", "string"
+    # The channel by one of its two names.
+    components["schemas"]["SessionCreateRequest"]["not"] = {"required": ["type", "channel"]}
+    sending = components["schemas"]["SessionSendRequest"]
+    sending["required"].remove("type")
+    sending["oneOf"] = [{"required": ["type"]}, {"required": ["channel"]}]
     for path in result["paths"].values():
         for described in path.values():
             described.setdefault("security", [])  # without it a reader takes the key for forgotten
             for status, response in described["responses"].items():
                 _share_examples(response["content"], components["examples"])
-                _add_headers(status, response)
+                _add_headers(described["operationId"], status, response)
             if links := LINKS.get(described["operationId"]):
                 described["responses"]["200"]["links"] = links
             for callback in described.get("callbacks", {}).values():
@@ -278,10 +240,13 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-def _add_headers(status: str, response: dict[str, Any]) -> None:
+def _add_headers(operation_id: str, status: str, response: dict[str, Any]) -> None:
     codes = {code for media in response["content"].values() for code in media.get("examples", {})}
-    may_wait = status in RETRY_STATUSES or not codes.isdisjoint(RETRY_CODES)
-    names = [name for name in ANSWER_HEADERS if name != "Retry-After" or may_wait]
+    names = [name for name in ANSWER_HEADERS if name not in SOMETIMES]
+    if status in RETRY_STATUSES or not codes.isdisjoint(RETRY_CODES):
+        names.append("Retry-After")
+    if operation_id in LIMITED and status in LIMITED_STATUSES:
+        names += ["RateLimit-Policy", "RateLimit"]
     references = {name: {"$ref": f"#/components/headers/{name}"} for name in names}
     response["headers"] = {**references, **response.get("headers", {})}
 
@@ -295,6 +260,9 @@ def _complete_webhook(name: str, description: dict[str, Any]) -> None:
     """Narrow the body of an event to its type."""
     subject, _, verb = name.partition(".")
     description |= {"operationId": f"{subject}{verb.capitalize()}", "security": [], "parameters": _signed()}
+    if subject == "message":  # whose body does not say its type
+        description["operationId"] = "messageFinishedEvent"  # beside the callback of that name
+        return
     media = description["requestBody"]["content"]["application/json"]
     media["schema"] = {"allOf": [media["schema"], {"type": "object", "properties": {"type": {"const": name}}}]}
 
@@ -320,15 +288,19 @@ def _keep_generators_happy(schemas: dict[str, Any]) -> None:
     """Write some components in place that would each become a type of its own in generated clients.
 
     A component for null becomes a class, and an enum that repeats another's words does not compile in Go. Of the types
-    of events, `session.verified` and others are told apart by names of their own from the codes of errors.
+    of events, `session.verified` and others are told apart by names of their own from the codes of errors; so are the
+    states of sessions and of deliveries from those of messages.
     """
     schemas.pop("Null")
     _write_null_in_place(schemas)
-    finished = schemas["ManualMessageFinished"]["properties"]["status"]
-    finished.pop("allOf")
-    finished.update(type="string", enum=schemas.pop("FinalStatus")["enum"])
-    types = schemas["SessionEventType"]
-    types["x-enum-varnames"] = [f"EVENT_{name.replace('.', '_').upper()}" for name in types["enum"]]
+    final = schemas.pop("FinalStatus")["enum"]
+    for name in ("ManualMessageFinished", "MessageFinished"):
+        finished = schemas[name]["properties"]["status"]
+        finished.pop("allOf")
+        finished.update(type="string", enum=final)
+    for schema, prefix in (("SessionEventType", "EVENT"), ("SessionState", "STATE"), ("DeliveryStatus", "DELIVERY")):
+        values = schemas[schema]
+        values["x-enum-varnames"] = [f"{prefix}_{name.replace('.', '_').upper()}" for name in values["enum"]]
 
 
 def _write_null_in_place(node: Any) -> None:

@@ -1,9 +1,10 @@
-"""The search of the documentation: sections of the guides, error codes, and settings of projects."""
+"""The search of the documentation: sections of the guides, the API's operations, error codes, and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from verification.api.reference import error_guide, guides
 from verification.models.project_settings.described import described
@@ -14,6 +15,7 @@ NAME_SCORE = 20  # the query is the whole name of an error or a setting: more th
 MOST_HITS = 30  # sections on a page of results; who needs more searches for a further word
 EXCERPT = 220  # characters of a section shown with a hit
 SETTINGS_ADDRESS = "/docs/settings/"
+REFERENCE_ADDRESS = "/docs/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,32 +40,42 @@ class Hit:
     is_name: bool
 
 
-def search(query: str) -> list[Hit]:
-    """Return the parts that hold every word of the query, the best first."""
+def search(query: str, document: Mapping[str, Any]) -> list[Hit]:
+    """Return the parts that hold every word of the query, the best first. ``document`` is the API's description."""
     words = query.casefold().split()
     if not words:
         return []
     scored = [
         (score, Hit(part.page, part.heading, part.address, _excerpt(part.text, words[0]), part.is_name))
-        for part in _parts()
+        for part in _parts(document)
         if (score := _score(words, part))
     ]
     scored.sort(key=lambda pair: -pair[0])
     return [hit for _, hit in scored[:MOST_HITS]]
 
 
-def _parts() -> Iterator[DocSection]:
+def _parts(document: Mapping[str, Any]) -> Iterator[DocSection]:
     for slug in guides.paths():
         guide = guides.read(slug)
         for section in guide.sections:
             yield DocSection(guide.title, section.heading, section.text, f"{guides.ADDRESS}{slug}/#{section.anchor}")
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            (tag,), name = operation["tags"], operation["operationId"]
+            text = f"{method.upper()} {path}. {operation['description']}"
+            yield DocSection(f"API · {tag}", operation["summary"], _plain(text), f"{REFERENCE_ADDRESS}#/{tag}/{name}")
     for entry in error_guide.entries():
-        text = f"{entry.title}. {entry.meaning} {entry.remedy}".replace("`", "")
+        text = _plain(f"{entry.title}. {entry.meaning} {entry.remedy}")
         yield DocSection(f"Errors · {entry.status}", entry.code, text, entry.address, is_name=True)
     for title, settings in described().items():
         for setting in settings:
             address = f"{SETTINGS_ADDRESS}#{setting.name}"
             yield DocSection(f"Settings · {title}", setting.name, setting.about or setting.kind, address, is_name=True)
+
+
+def _plain(text: str) -> str:
+    """Return Markdown of a few marks as it is read."""
+    return " ".join(text.replace("`", "").replace("**", "").split())
 
 
 def _score(words: list[str], part: DocSection) -> int:

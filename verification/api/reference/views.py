@@ -112,9 +112,9 @@ def _errors_by_status() -> list[tuple[int, str, list[error_guide.ErrorEntry]]]:
 @require_safe
 @csp_replace(OWN_STYLES)
 def guide_index(request: HttpRequest) -> HttpResponse:
-    """List the guides; with ``q``, the sections, error codes and settings that hold its words."""
+    """List the guides; with ``q``, the sections, operations, error codes and settings that hold its words."""
     query = request.GET.get("q", "")[:LONGEST_QUERY]
-    hits = search.search(query)
+    hits = search.search(query, description())
     return render(
         request, "docs/guides.html", {"page": "guides", "index": guides.index(), "query": query, "hits": hits}
     )

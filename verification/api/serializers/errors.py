@@ -21,6 +21,7 @@ FIELD_ERRORS = [
     ("invalid", "not of the form described"),
     ("unknown", "well formed, but there is no such thing"),
     ("repeated", "a query parameter stands there twice"),
+    ("unexpected", "not taken here; `detail` says what to write instead"),
 ]
 
 

@@ -19,15 +19,19 @@ from verification.core.addresses import AddressInvalid, parse_address
 from verification.core.errors import UserError
 from verification.core.ids import MAX_ID
 from verification.core.session_rules import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, code_pattern
-from verification.models import ChannelType
+from verification.models import REFERENCE_MAX_LENGTH, ChannelType
+from verification.services.notifications import event_feed
 from verification.services.projects.settings import check_called_url
 
 TEXT_MAX_CHARACTERS = 1_000  # characters of a text whose form is judged only below this
+MAX_PAGE = event_feed.PAGE  # items of one answer of any list
 URL_MAX_CHARACTERS = 2_048  # characters of a callback URL, more than a sensible one has
 CHALLENGE_TOKEN_MAX_CHARACTERS = 8_192  # characters of a challenge's answer; the longest of a vendor has a few thousand
 
 ULID = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 UUID = r"^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_WHOLE = re.compile("[1-9][0-9]{0,2}")
 DIGITS = f"^({code_pattern('0-9')})$"
 
 MESSAGES: dict[str, Any] = {  # REST framework has some of them too, in the thread's language
@@ -105,6 +109,45 @@ class ManualCodeField(PatternField):
         super().__init__(DIGITS, sentence=sentence, min_length=SHORT_CODE, max_length=LONG_CODE, **options)
 
 
+@extend_schema_field(
+    {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": REFERENCE_MAX_LENGTH,
+        "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$",
+        "examples": ["login-4711"],
+    }
+)
+class ReferenceField(StrictCharField):
+    """The caller's own word for a session."""
+
+    default_error_messages = {"control": "Give a text without control characters."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=REFERENCE_MAX_LENGTH, **options)
+
+    def to_internal_value(self, data: object) -> str:
+        text: str = super().to_internal_value(data)
+        if _CONTROL.search(text):
+            raise ValidationError(self.error_messages["control"], code="invalid")
+        return text
+
+
+class LimitField(StrictField, serializers.IntegerField):
+    """How many items an answer has at most, in plain digits."""
+
+    default_error_messages = {"invalid": f"Give a whole number from 1 to {MAX_PAGE}."}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_value=1, max_value=MAX_PAGE, **options)
+
+    def to_internal_value(self, data: object) -> int:
+        text = str(data)
+        if not _WHOLE.fullmatch(text) or int(text) > MAX_PAGE:
+            self.fail("invalid")
+        return int(text)
+
+
 class StrictBooleanField(serializers.BooleanField):
     default_error_messages = {**MESSAGES, "invalid_type": "Give true or false."}
 
@@ -134,6 +177,12 @@ class ProviderIdField(StrictField, serializers.IntegerField):
         if not 0 < data <= MAX_ID:
             self.fail("unknown")
         return data
+
+
+class MessageIdField(ProviderIdField):
+    """The id of a message, read as that of a provider is."""
+
+    default_error_messages = {**ProviderIdField.default_error_messages, "unknown": "There is no such message."}
 
 
 class ChannelField(serializers.ChoiceField):

@@ -6,10 +6,18 @@ from typing import Any
 
 from rest_framework import serializers
 
+from verification.api.serializers.bodies import (
+    LANGUAGE_NAMES,
+    RECIPIENT_IS_TO,
+    RECIPIENT_NAMES,
+    RequestSerializer,
+    names,
+)
 from verification.api.serializers.fields import (
     CalledUrlField,
     ChannelField,
     ManualCodeField,
+    MessageIdField,
     MomentField,
     ProviderIdField,
     RecipientField,
@@ -29,7 +37,11 @@ FINAL_STATUSES = MESSAGE_STATUSES[3:]
 ENVELOPE = r"^aes256:[A-Za-z0-9+/]{16}:[A-Za-z0-9+/]{6}(==|[A-Za-z0-9+/]{2}):[A-Za-z0-9+/]{22}==$"
 
 
-class ManualSendRequest(serializers.Serializer[Any]):
+class ManualSendRequest(RequestSerializer):
+    not_taken = names(RECIPIENT_NAMES, RECIPIENT_IS_TO) | names(
+        LANGUAGE_NAMES, "The message is in the recipient's language, else in the project's. Leave this out."
+    )
+
     to = RecipientField()
     channel = ChannelField(help_text="The channel to send over.")
     provider_id = ProviderIdField(
@@ -74,6 +86,29 @@ class ManualMessage(serializers.Serializer[Any]):
 class ManualMessageFinished(ManualMessage):
     status = serializers.ChoiceField(FINAL_STATUSES, help_text="How it ended. It never changes again.")
     finished_at = MomentField(help_text="When it ended. ISO 8601, UTC.")
+
+
+class ManualVerifiedRequest(serializers.Serializer[Any]):
+    message_id = MessageIdField(
+        required=False, allow_null=True, help_text="The message whose code the user entered, as manual/send named it."
+    )
+    to = RecipientField(
+        required=False,
+        allow_null=True,
+        help_text="The recipient, in place of `message_id`: it stands for their newest message of the last 24 hours.",
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        given = [name for name in ("message_id", "to") if attrs.get(name) is not None]
+        if len(given) != 1:
+            raise serializers.ValidationError(
+                {"message_id": serializers.ErrorDetail("Give either message_id or to.", code="invalid")}
+            )
+        return attrs
+
+
+class ManualVerifiedResponse(serializers.Serializer[Any]):
+    verified = serializers.BooleanField(help_text="Always true.")
 
 
 class ManualProvider(serializers.Serializer[Any]):

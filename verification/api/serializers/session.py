@@ -6,24 +6,46 @@ from typing import Any
 
 from rest_framework import serializers
 
+from verification.api.serializers.bodies import (
+    LANGUAGE_NAMES,
+    RECIPIENT_IS_TO,
+    RECIPIENT_NAMES,
+    ChannelRequestSerializer,
+    RequestSerializer,
+    names,
+)
 from verification.api.serializers.fields import (
     ChannelField,
     MomentField,
     RecipientField,
+    ReferenceField,
     SessionIdField,
     StrictBooleanField,
     StrictCharField,
     UuidField,
     challenge_token_field,
 )
-from verification.core.session_rules import MAX_GUESS_CHARACTERS, WRONG_CODES_THAT_LOCK
+from verification.core.session_rules import (
+    CHANNEL_BLOCK_SECONDS,
+    MAX_GUESS_CHARACTERS,
+    VERIFY_TOKEN_SECONDS,
+    WRONG_CODES_THAT_LOCK,
+)
 from verification.models import ChallengeProvider
+from verification.services.sessions.describe import Delivery
 from verification.services.sessions.describe import SettingsAnswer as SettingsOfSession
 
 CODE_LENGTHS = [(length, f"{most} wrong codes lock the session") for length, most in WRONG_CODES_THAT_LOCK.items()]
+DELIVERY_STATUSES = [
+    (Delivery.PENDING.value, "on its way to a provider"),
+    (Delivery.SENT.value, "a provider has it, and has not said that it arrived"),
+    (Delivery.DELIVERED.value, "delivered, as far as the provider can tell"),
+    (Delivery.FAILED.value, "not sent, or it did not arrive: offer another channel"),
+]
 
+SAME_AS_TYPE = "The same as `type`, by the name that it has elsewhere. Give one of the two."
 SESSION = "The session: a ULID, 26 characters in capitals."
-EXPIRY = "When the session ends: three minutes after it was created, and nothing extends it. ISO 8601, UTC."
+EXPIRY = "When the session ends, which nothing puts off. ISO 8601, UTC."
 
 
 class SessionChannel(serializers.Serializer[Any]):
@@ -35,13 +57,15 @@ class SessionChannel(serializers.Serializer[Any]):
     )
     timeout = serializers.IntegerField(
         min_value=0,
-        max_value=60,
+        max_value=CHANNEL_BLOCK_SECONDS,
         help_text="Whole seconds until a code can be sent over this channel again; 0 means now. The block is per "
         "recipient and channel, so it outlives the session.",
     )
     image_url = serializers.URLField(help_text="The channel's icon, always an absolute URL.")
     link = serializers.URLField(
-        help_text="Where to send the user for this channel: the messenger bot, or the project's site. Always absolute."
+        help_text="Where to send the user for this channel: a messenger's bot, which the user has to start. Of any "
+        "other channel it is the owner's address for it or the project's site, and no step of the verification. Always "
+        "absolute."
     )
 
 
@@ -53,7 +77,11 @@ class SessionQuery(serializers.Serializer[Any]):
     )
 
 
-class SessionCreateRequest(serializers.Serializer[Any]):
+class SessionCreateRequest(ChannelRequestSerializer):
+    not_taken = names(RECIPIENT_NAMES, RECIPIENT_IS_TO) | names(
+        LANGUAGE_NAMES, "Send the user's languages in the header `Accept-Language`."
+    )
+
     to = RecipientField()
     type = ChannelField(
         help_text="The channel to send over. Left out (or null): the channel that this recipient last verified with, "
@@ -61,10 +89,18 @@ class SessionCreateRequest(serializers.Serializer[Any]):
         required=False,
         allow_null=True,
     )
+    channel = ChannelField(required=False, allow_null=True, help_text=SAME_AS_TYPE)
     send = StrictBooleanField(
         required=False,
         allow_null=True,  # no ``default``: generated TypeScript would then ask for the member
         help_text="Left out, true. False only creates the session, sends nothing and spends no send limit.",
+    )
+    reference = ReferenceField(
+        required=False,
+        allow_null=True,
+        help_text="Your own word for this verification, such as the id of a login: your server finds the session by it,"
+        " and events tell it. It proves nothing, as whoever has the API key can write it. Where a live session is"
+        " returned, a new one replaces the old.",
     )
     challenge_token = challenge_token_field()
 
@@ -80,9 +116,14 @@ class SessionCreateResponse(serializers.Serializer[Any]):
     channels = SessionChannel(many=True, help_text="The channels this recipient can be reached over, in order.")
 
 
-class SessionSendRequest(serializers.Serializer[Any]):
+class SessionSendRequest(ChannelRequestSerializer):
+    not_taken = names(RECIPIENT_NAMES, "The code goes to the session's recipient. Leave this out.") | names(
+        LANGUAGE_NAMES, "The message is in the session's language, which create chose by `Accept-Language`."
+    )
+
     session_id = SessionIdField(help_text=SESSION)
     type = ChannelField(help_text="The channel to send over.")
+    channel = ChannelField(required=False, help_text=SAME_AS_TYPE)
     challenge_token = challenge_token_field()
 
 
@@ -92,7 +133,9 @@ class SessionSendResponse(serializers.Serializer[Any]):
     channel = SessionChannel(help_text="The channel the code went out over, with its block now running.")
 
 
-class SessionCheckRequest(serializers.Serializer[Any]):
+class SessionCheckRequest(RequestSerializer):
+    not_taken = names(RECIPIENT_NAMES, "The code is that of the session, which has its recipient. Leave this out.")
+
     session_id = SessionIdField(help_text=SESSION)
     code = StrictCharField(
         min_length=1,
@@ -104,9 +147,12 @@ class SessionCheckRequest(serializers.Serializer[Any]):
 
 class SessionCheckResponse(serializers.Serializer[Any]):
     verify_token = serializers.UUIDField(
-        help_text="Send it to your server, which redeems it at session/verify within 60 seconds. It works once."
+        help_text=f"Send it to your server, which redeems it at session/verify within {VERIFY_TOKEN_SECONDS} seconds."
+        " It works once."
     )
-    is_test = serializers.BooleanField(help_text="Whether the recipient is one of the project's test logins.")
+    is_test = serializers.BooleanField(
+        help_text="Whether the recipient is one of the project's test logins. Recipients of a test project are none."
+    )
 
 
 class SessionSettingsProject(serializers.Serializer[Any]):
@@ -167,7 +213,22 @@ class Puzzle(serializers.Serializer[Any]):
     signature = serializers.CharField(help_text="Ours, over the parameters.")
 
 
-class SessionVerifyRequest(serializers.Serializer[Any]):
+class DeliveryQuery(serializers.Serializer[Any]):
+    session_id = SessionIdField(help_text="A session that has not ended. Give it once.")
+
+
+class ChannelDelivery(serializers.Serializer[Any]):
+    channel = ChannelField(help_text="A channel over which the session's code was to go.")
+    status = serializers.ChoiceField(DELIVERY_STATUSES, help_text="What became of its newest message there.")
+
+
+class SessionDelivery(serializers.Serializer[Any]):
+    channels = ChannelDelivery(many=True, help_text="The channels, the first that was tried first.")
+
+
+class SessionVerifyRequest(RequestSerializer):
+    not_taken = names(RECIPIENT_NAMES, "The answer says who was verified. Compare it with this on your side.")
+
     verify_token = UuidField(help_text="The token from session/check: a UUID, written in lower case.")
 
 

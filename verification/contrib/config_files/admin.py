@@ -24,6 +24,7 @@ from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import sees_addresses
 from verification.admin.projects.project import ProjectAdmin
+from verification.admin.projects.sections import PROJECT
 from verification.contrib.config_files.dump import SCHEMA_PATH, write
 from verification.contrib.config_files.export import file_of
 from verification.contrib.config_files.load import FileRefused, read
@@ -250,4 +251,4 @@ def _binding(request: HttpRequest, project: Project) -> str:
     return crypto.held_form_binding(request.session.session_key, _address(project))
 
 
-ProjectAdmin.add_actions(show_file, apply_file, inner_steps=("apply-file",))
+ProjectAdmin.add_actions(show_file, apply_file, part=PROJECT)

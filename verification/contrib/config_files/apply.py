@@ -26,6 +26,7 @@ from verification.core.errors import UserError
 from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
 from verification.models.audit import change_row, save_changes, set_value
 from verification.models.fields import clean_language
+from verification.services.projects import hosted_page
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.lists import add_new_entries, clean_value
 from verification.services.projects.settings import (
@@ -92,16 +93,16 @@ class ApplyContext:
         return None
 
 
-def bring_settings(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
-    project, changed = bringing.project, []
+def apply_settings(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    project, changed = context.project, []
     for name, value in wanted.items():
         setting = sections.SETTINGS[name]
-        with bringing.judging((*path, name)):
+        with context.judging((*path, name)):
             if isinstance(setting, models.BinaryField):
-                is_changed = _bring_challenge_secret(bringing, value, (*path, name))
+                is_changed = _apply_challenge_secret(context, value, (*path, name))
             else:
                 is_changed = set_value(project, setting, value)
-                if is_changed and name == "event_recipients" and value and not bringing.sees_addresses:
+                if is_changed and name == "event_recipients" and value and not context.sees_addresses:
                     raise UserError(str(SWITCHES_RECIPIENTS_ON))
         if is_changed:
             changed.append(name)
@@ -109,16 +110,16 @@ def bring_settings(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path
         return
     if found := all_faults(project, changed):
         faults = (Fault((*path, name) if name in sections.SETTINGS else path, text) for name, text in found.items())
-        raise bringing.document.refusal(*faults)
+        raise context.document.refusal(*faults)
     project.save(update_fields=changed)
 
 
-def _bring_challenge_secret(bringing: ApplyContext, value: Mapping[str, str] | None, path: Path) -> bool:
-    project = bringing.project
+def _apply_challenge_secret(context: ApplyContext, value: Mapping[str, str] | None, path: Path) -> bool:
+    project = context.project
     if value is None:
         is_changed, project.challenge_secret = bool(project.challenge_secret), None
         return is_changed
-    text = bringing.secret(path, value, is_stored=bool(project.challenge_secret))
+    text = context.secret(path, value, is_stored=bool(project.challenge_secret))
     if text is None or text == _readable_challenge_secret(project):
         return False
     project.challenge_secret = seal_challenge_secret(project, text)
@@ -132,38 +133,38 @@ def _readable_challenge_secret(project: Project) -> str:
         return ""
 
 
-def bring_channels(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
-    rows = {row.type: row for row in bringing.project.channels.all()}
+def apply_channels(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    rows = {row.type: row for row in context.project.channels.all()}
     for name in rows.keys() - wanted.keys():
         rows[name].delete()
     for name, values in wanted.items():
-        row = rows.get(name) or Channel(project=bringing.project, type=name)
-        with bringing.judging((*path, name)):
+        row = rows.get(name) or Channel(project=context.project, type=name)
+        with context.judging((*path, name)):
             changed = change_row(row, sections.CHANNEL, values)
         if "daily_budget" in changed:
-            with bringing.judging((*path, name, "daily_budget")):
+            with context.judging((*path, name, "daily_budget")):
                 require_budget_below_ceiling(row.daily_budget)
         save_changes(row, changed)
         if "routing" in changed:
-            bringing.routed.append(row)
+            context.routed.append(row)
 
 
-def bring_fallback(bringing: ApplyContext, wanted: list[dict[str, Any]], path: Path) -> None:
-    rows = list(bringing.project.fallback_steps.all())
+def apply_fallback(context: ApplyContext, wanted: list[dict[str, Any]], path: Path) -> None:
+    rows = list(context.project.fallback_steps.all())
     if [{name: getattr(row, name) for name in sections.STEP} for row in rows] == wanted:
         return
     channels = [step["channel"] for step in wanted]
     for position, channel in enumerate(channels):
         if channel in channels[:position]:
-            raise bringing.refuse(
+            raise context.refuse(
                 (*path, position, "channel"), _("{channel} stands here twice.").format(channel=channel)
             )
     by_channel = {row.channel: row for row in rows}
     for channel in by_channel.keys() - set(channels):
         by_channel[channel].delete()
     for position, values in enumerate(wanted):
-        row = by_channel.get(values["channel"]) or FallbackStep(project=bringing.project, channel=values["channel"])
-        with bringing.judging((*path, position)):
+        row = by_channel.get(values["channel"]) or FallbackStep(project=context.project, channel=values["channel"])
+        with context.judging((*path, position)):
             changed = change_row(row, sections.STEP, values)
         if row.position != position:
             row.position = position
@@ -171,20 +172,20 @@ def bring_fallback(bringing: ApplyContext, wanted: list[dict[str, Any]], path: P
         save_changes(row, changed)
 
 
-def bring_texts(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
-    project = bringing.project
+def apply_texts(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    project = context.project
     rows = {(row.channel, row.language): row for row in project.templates.all()}
     given: dict[tuple[str, str], Path] = {}
     for channel, languages in wanted.items():
         for language in languages:
             at = (*path, channel, language)
-            with bringing.judging(at):
+            with context.judging(at):
                 key = channel, own.canonical_language(clean_language(language))
             if key in given:
-                raise bringing.refuse(at, _("the language {key} stands here twice.").format(key=key[1]))
+                raise context.refuse(at, _("the language {key} stands here twice.").format(key=key[1]))
             given[key] = at
     for key in rows.keys() - given.keys():
-        with bringing.judging((*path, key[0])):
+        with context.judging((*path, key[0])):
             own.require_changeable(project, *key)
         rows[key].delete()
     for key, at in given.items():
@@ -192,49 +193,58 @@ def bring_texts(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -
         row = rows.get(key)
         if row is None:
             row = MessageTemplate(project=project, channel=key[0], language=key[1])
-            with bringing.judging(at):
+            with context.judging(at):
                 own.require_room(project)
-        with bringing.judging(at):
+        with context.judging(at):
             changed = change_row(row, sections.TEXT, values)
             if changed:
                 own.require_changeable(project, *key)
         if changed:
             faults = own.faults(project=project, channel=row.channel, text=row.text, subject=row.subject)
             if faults:
-                raise bringing.document.refusal(*(Fault((*at, "text"), sentence) for sentence in faults))
+                raise context.document.refusal(*(Fault((*at, "text"), sentence) for sentence in faults))
         save_changes(row, changed)
 
 
-def bring_lists(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+def apply_hosted_page(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    """Bring the page's settings. One that is switched on gets a key of its own."""
+    page = hosted_page.page_of(context.project)
+    changed = {name: value for name, value in wanted.items() if getattr(page, name) != value}
+    if changed:
+        with context.judging(path):
+            hosted_page.save(context.project, changed)
+
+
+def apply_lists(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
     """Bring the lists that are given. Entries about recipients, which no file holds, stay."""
     for kind, subjects in wanted.items():
         rows = {
             (row.subject, row.value): row
-            for row in bringing.project.list_entries.live().filter(kind=kind)
+            for row in context.project.list_entries.live().filter(kind=kind)
             if row.subject in sections.SUBJECTS[kind]  # type: ignore[index]  # the values of the enumeration
         }
         given: dict[tuple[str, str], tuple[Path, Any]] = {}
         for subject, entries in subjects.items():
             for value, more in entries.items():
                 at = (*path, kind, subject, value)
-                with bringing.judging(at):
+                with context.judging(at):
                     key = subject, clean_value(kind, subject, value)
                 if key in given:
-                    raise bringing.refuse(at, _("{key} stands here twice.").format(key=key[1]))
+                    raise context.refuse(at, _("{key} stands here twice.").format(key=key[1]))
                 given[key] = at, more or {}
         for key in rows.keys() - given.keys():
             rows[key].delete()
         new = []
         for key, (at, values) in given.items():
-            entry = _entry(bringing, kind, key, values, rows.get(key), at)
+            entry = _entry(context, kind, key, values, rows.get(key), at)
             if entry is not None:
                 new.append(entry)
-        with bringing.judging((*path, kind)):
-            add_new_entries(bringing.project, new)
+        with context.judging((*path, kind)):
+            add_new_entries(context.project, new)
 
 
 def _entry(
-    bringing: ApplyContext,
+    context: ApplyContext,
     kind: str,
     key: tuple[str, str],
     values: Mapping[str, Any],
@@ -247,16 +257,16 @@ def _entry(
     """
     wanted = {"note": values.get("note", ""), "expires_at": None}
     if (text := values.get("expires_at")) is not None:
-        with bringing.judging((*path, "expires_at")):
+        with context.judging((*path, "expires_at")):
             wanted["expires_at"] = _time(text)
     is_past = wanted["expires_at"] is not None and wanted["expires_at"] <= timezone.now()
     if row is None:
-        new = ListEntry(project=bringing.project, kind=kind, subject=key[0], value=key[1], **wanted)
+        new = ListEntry(project=context.project, kind=kind, subject=key[0], value=key[1], **wanted)
         return None if is_past else new
     if is_past:
         row.delete()
         return None
-    with bringing.judging(path):
+    with context.judging(path):
         changed = change_row(row, sections.ENTRY, wanted)
     save_changes(row, changed)
     return None

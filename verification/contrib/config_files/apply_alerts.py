@@ -15,40 +15,40 @@ from verification.models.audit import change_row, save_changes
 from verification.services.notifications import alert_services
 
 
-def bring_alerts(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
-    rows = {row.name.lower(): row for row in bringing.project.alert_services.order_by("-pk")}
+def apply_alerts(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+    rows = {row.name.lower(): row for row in context.project.alert_services.order_by("-pk")}
     given: dict[str, Path] = {}
     for name in wanted:
         if name.strip().lower() in given:
-            raise bringing.refuse((*path, name), "another alert service has this name.")
+            raise context.refuse((*path, name), "another alert service has this name.")
         given[name.strip().lower()] = (*path, name)
     for key in rows.keys() - given.keys():
         rows[key].delete()
     for key, at in given.items():
-        _bring(bringing, rows.get(key), wanted[str(at[-1])], at)
+        _bring(context, rows.get(key), wanted[str(at[-1])], at)
 
 
-def _bring(bringing: ApplyContext, found: AlertService | None, values: Mapping[str, Any], path: Path) -> None:
+def _bring(context: ApplyContext, found: AlertService | None, values: Mapping[str, Any], path: Path) -> None:
     if found is not None and found.kind != values["kind"]:
-        raise bringing.refuse((*path, "kind"), f"the service is of kind {found.kind}. Take another name for another.")
-    row = found or AlertService(project=bringing.project, kind=values["kind"])
+        raise context.refuse((*path, "kind"), f"the service is of kind {found.kind}. Take another name for another.")
+    row = found or AlertService(project=context.project, kind=values["kind"])
     stored = read(found) if found else ""
     text = None
     if sections.ADDRESS in values:
-        text = bringing.secret((*path, sections.ADDRESS), values[sections.ADDRESS], is_stored=found is not None)
+        text = context.secret((*path, sections.ADDRESS), values[sections.ADDRESS], is_stored=found is not None)
     elif found is None:
-        raise bringing.refuse(path, f"{sections.ADDRESS} is missing.")
+        raise context.refuse(path, f"{sections.ADDRESS} is missing.")
     fields = {name: value for name, value in values.items() if name in sections.ALERT_SERVICE}
-    with bringing.judging(path):
+    with context.judging(path):
         changed = change_row(row, sections.ALERT_SERVICE, {**fields, "name": str(path[-1]).strip()})
         if text is not None and text != stored:
             row.secret = alert_services.seal(row, text)
             changed.append("secret")
         if found is None:
-            alert_services.require_place(bringing.project)
+            alert_services.require_place(context.project)
     if changed:
         for name, sentence in alert_services.check_service(row.kind, text or "", row.chat).items():
-            raise bringing.refuse((*path, sections.ADDRESS if name == "secret" else name), sentence)
+            raise context.refuse((*path, sections.ADDRESS if name == "secret" else name), sentence)
     save_changes(row, changed)
 
 

@@ -24,35 +24,35 @@ from verification.services.providers.editing import change_provider, remove_prov
 from verification.services.providers.price_lists import PriceLine
 
 
-def bring_providers(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+def apply_providers(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
     """Bring the providers. Those that the file lacks go first, as they may take the places of new ones."""
-    rows = {(row.channel, row.name.lower()): row for row in bringing.project.providers.all()}
+    rows = {(row.channel, row.name.lower()): row for row in context.project.providers.all()}
     given: dict[tuple[str, str], Path] = {}
     for channel, names in wanted.items():
         for name in names:
             at = (*path, channel, name)
             key = channel, name.strip().lower()
             if key in given:
-                raise bringing.refuse(at, _("another provider of the channel has this name."))
+                raise context.refuse(at, _("another provider of the channel has this name."))
             given[key] = at
     for key in rows.keys() - given.keys():
-        with bringing.judging((*path, key[0], rows[key].name)):
-            remove_provider(rows[key], is_trial=bringing.is_trial)
+        with context.judging((*path, key[0], rows[key].name)):
+            remove_provider(rows[key], is_trial=context.is_trial)
     for key, at in given.items():
         values = wanted[key[0]][at[-1]]
-        with bringing.judging(at):
+        with context.judging(at):
             row = rows.get(key)
-            row = _add(bringing, values, at) if row is None else _change(bringing, row, values, at)
+            row = _add(context, values, at) if row is None else _change(context, row, values, at)
         if "prices" in values:
-            _bring_prices(bringing, row, values["prices"], (*at, "prices"))
+            _apply_prices(context, row, values["prices"], (*at, "prices"))
         if "senders" in values:
-            _bring_senders(bringing, row, values["senders"], (*at, "senders"))
+            _apply_senders(context, row, values["senders"], (*at, "senders"))
 
 
-def _add(bringing: ApplyContext, values: Mapping[str, Any], path: Path) -> Provider:
-    settings = _settings(bringing, None, values, path)
+def _add(context: ApplyContext, values: Mapping[str, Any], path: Path) -> Provider:
+    settings = _settings(context, None, values, path)
     row = add_provider(
-        project=bringing.project,
+        project=context.project,
         channel=str(path[-2]),
         provider_type=values["type"],
         name=str(path[-1]).strip(),
@@ -62,14 +62,14 @@ def _add(bringing: ApplyContext, values: Mapping[str, Any], path: Path) -> Provi
     return row
 
 
-def _change(bringing: ApplyContext, row: Provider, values: Mapping[str, Any], path: Path) -> Provider:
+def _change(context: ApplyContext, row: Provider, values: Mapping[str, Any], path: Path) -> Provider:
     if row.type != values["type"]:
-        raise bringing.refuse(
+        raise context.refuse(
             (*path, "type"),
             _("the provider is of type {type}. Take another name for another type.").format(type=row.type),
         )
     fields = {**_fields(values), "name": str(path[-1]).strip()}
-    change_provider(row, fields, _settings(bringing, row, values, path))
+    change_provider(row, fields, _settings(context, row, values, path))
     return row
 
 
@@ -77,7 +77,7 @@ def _fields(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if name in sections.PROVIDER}
 
 
-def _settings(bringing: ApplyContext, row: Provider | None, values: Mapping[str, Any], path: Path) -> dict[str, Any]:
+def _settings(context: ApplyContext, row: Provider | None, values: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return the settings that the file names, with the secrets that were given. Those that stay are left out."""
     names = sections.secrets_of(registry.adapter_class(values["type"]))
     stored = _stored(row)
@@ -86,7 +86,7 @@ def _settings(bringing: ApplyContext, row: Provider | None, values: Mapping[str,
         if name not in names or value is None:
             found[name] = value
             continue
-        text = bringing.secret((*path, "settings", name), value, is_stored=bool(stored is None or stored.get(name)))
+        text = context.secret((*path, "settings", name), value, is_stored=bool(stored is None or stored.get(name)))
         if text is not None:
             found[name] = text
     return found
@@ -102,40 +102,40 @@ def _stored(row: Provider | None) -> dict[str, Any] | None:
         return None
 
 
-def _bring_prices(bringing: ApplyContext, provider: Provider, wanted: Mapping[str, str], path: Path) -> None:
+def _apply_prices(context: ApplyContext, provider: Provider, wanted: Mapping[str, str], path: Path) -> None:
     """Put the list of the file in the place of the provider's, if they differ."""
     given: dict[tuple[str, date], PriceLine] = {}
     for key, value in wanted.items():
         at = (*path, key)
-        with bringing.judging(at):
+        with context.judging(at):
             line = price_lists.read_entry(key, value)
         if (line.place, line.valid_from) in given:
-            raise bringing.refuse(at, _("{to} stands here twice for one day.").format(to=line.to))
+            raise context.refuse(at, _("{to} stands here twice for one day.").format(to=line.to))
         given[line.place, line.valid_from] = line
     if price_lists.difference(price_lists.lines_of(provider), given.values()).is_empty:
         return
-    with bringing.judging(path):
+    with context.judging(path):
         number = Provider.objects.values_list("price_list", flat=True).get(pk=provider.pk)
         price_lists.replace(provider, given.values(), number=number)
 
 
-def _bring_senders(bringing: ApplyContext, provider: Provider, wanted: Mapping[str, Any], path: Path) -> None:
+def _apply_senders(context: ApplyContext, provider: Provider, wanted: Mapping[str, Any], path: Path) -> None:
     if len(wanted) > MAX_SENDERS:
-        raise bringing.refuse(path, _("a provider has at most {max_senders} senders.").format(max_senders=MAX_SENDERS))
+        raise context.refuse(path, _("a provider has at most {max_senders} senders.").format(max_senders=MAX_SENDERS))
     rows = {row.prefix: row for row in provider.sender_rules.all()}
     given: dict[str, Path] = {}
     for text in wanted:
         at = (*path, text)
-        with bringing.judging(at):
+        with context.judging(at):
             prefix = clean_prefix(text)
         if prefix in given:
-            raise bringing.refuse(at, _("{prefix} stands here twice.").format(prefix=prefix))
+            raise context.refuse(at, _("{prefix} stands here twice.").format(prefix=prefix))
         given[prefix] = at
     for prefix in rows.keys() - given.keys():
         rows[prefix].delete()
     for prefix, at in given.items():
         row = rows.get(prefix) or SenderRule(provider=provider, prefix=prefix)
-        with bringing.judging(at):
+        with context.judging(at):
             changed = change_row(row, sections.SENDER, wanted[str(at[-1])])
             if not any(getattr(row, name) for name in sections.SENDER):
                 raise UserError(_("give a sender or DLT ids, or take the line away."))

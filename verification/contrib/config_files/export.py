@@ -16,6 +16,7 @@ from verification.contrib.config_files import sections
 from verification.contrib.config_files.apply_alerts import read
 from verification.core.crypto import DecryptionFailed
 from verification.models import AlertService, Project, Provider
+from verification.services.projects import hosted_page
 from verification.services.projects.settings import challenge_secret_of
 from verification.services.providers import price_lists
 from verification.services.providers.accounts import is_known, stored_secrets
@@ -69,6 +70,7 @@ def setup_of(project: Project, write: Writer) -> dict[str, Any]:
         "texts": _nested(((row.channel, row.language), _values(row, sections.TEXT)) for row in texts),
         "lists": _lists(project),
         "alerts": {row.name: _alert_service(row, write) for row in project.alert_services.all()},
+        **({"hosted_page": _hosted_page(project)} if sections.has_hosted_pages() else {}),
     }
 
 
@@ -94,6 +96,10 @@ def _alert_service(row: AlertService, write: Writer) -> dict[str, Any]:
     address = read(row) or _UNREADABLE
     values = {name: value for name, value in _values(row, sections.ALERT_SERVICE).items() if name != "name"}
     return {"kind": row.kind, **values, sections.ADDRESS: write((str(row.project), "alerts", row.name), address)}
+
+
+def _hosted_page(project: Project) -> dict[str, Any]:
+    return _values(hosted_page.page_of(project), sections.HOSTED_PAGE)
 
 
 def _settings_of(row: Provider, write: Writer) -> dict[str, Any]:

@@ -18,14 +18,15 @@ from verification.contrib.config_files import export, schema, sections
 from verification.contrib.config_files.apply import (
     ApplyContext,
     Finder,
-    bring_channels,
-    bring_fallback,
-    bring_lists,
-    bring_settings,
-    bring_texts,
+    apply_channels,
+    apply_fallback,
+    apply_hosted_page,
+    apply_lists,
+    apply_settings,
+    apply_texts,
 )
-from verification.contrib.config_files.apply_alerts import bring_alerts
-from verification.contrib.config_files.apply_providers import bring_providers
+from verification.contrib.config_files.apply_alerts import apply_alerts
+from verification.contrib.config_files.apply_providers import apply_providers
 from verification.contrib.config_files.load import Document, Fault, FileRefused, Path, dotted
 from verification.core.errors import UserError
 from verification.models import Project, bounds
@@ -34,13 +35,14 @@ from verification.services.providers.routing import require_routing
 from verification.services.records import audit
 
 _PARTS: dict[str, Callable[[ApplyContext, Any, Path], None]] = {  # in the order in which one may need the other
-    "settings": bring_settings,
-    "channels": bring_channels,
-    "providers": bring_providers,
-    "fallback": bring_fallback,
-    "texts": bring_texts,
-    "lists": bring_lists,
-    "alerts": bring_alerts,
+    "settings": apply_settings,
+    "channels": apply_channels,
+    "providers": apply_providers,
+    "fallback": apply_fallback,
+    "texts": apply_texts,
+    "lists": apply_lists,
+    "alerts": apply_alerts,
+    "hosted_page": apply_hosted_page,
 }
 
 
@@ -161,7 +163,7 @@ def _bring(
         project.refresh_from_db()
     return Plan(
         tuple(
-            _bring_project(document, name, row, find_secret, is_trial=is_trial, sees_addresses=sees_addresses)
+            _apply_project(document, name, row, find_secret, is_trial=is_trial, sees_addresses=sees_addresses)
             for name, row in rows.items()
         )
     )
@@ -183,7 +185,7 @@ def _find(document: Document, name: str) -> Project | None:
         raise document.refusal(Fault(("projects", name), str(error))) from None
 
 
-def _bring_project(
+def _apply_project(
     document: Document,
     name: str,
     row: Project | None,
@@ -201,29 +203,29 @@ def _bring_project(
     else:
         project = row
     before = export.state_of(project)
-    bringing = ApplyContext(project, document, find_secret, is_trial, sees_addresses)
+    context = ApplyContext(project, document, find_secret, is_trial, sees_addresses)
     wanted = document.value["projects"][name]
     for part, bring in _PARTS.items():
         if part in wanted:
-            bring(bringing, wanted[part], (*path, part))
-    _require_channels(bringing, wanted, path)
-    for channel in bringing.routed:  # judged last, as the file may bring the prices too
-        with bringing.judging((*path, "channels", channel.type, "routing")):
+            bring(context, wanted[part], (*path, part))
+    _require_channels(context, wanted, path)
+    for channel in context.routed:  # judged last, as the file may bring the prices too
+        with context.judging((*path, "channels", channel.type, "routing")):
             require_routing(channel)
     changes = tuple(differences(before, export.state_of(Project.objects.get(pk=project.pk))))
     if (changes or row is None) and not is_trial:
         number = f"{len(changes)} {'change' if len(changes) == 1 else 'changes'}"
         audit.record(f"applied a set-up file ({number})", row=project, project=project, label=project.name)
-    return ProjectPlan(project.name, row is None, changes, tuple(bringing.kept))
+    return ProjectPlan(project.name, row is None, changes, tuple(context.kept))
 
 
-def _require_channels(bringing: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
+def _require_channels(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
     """Refuse a file that lists the channels without one that its own providers serve, and so would make anew."""
     if "channels" not in wanted:
         return
     for channel, providers in wanted.get("providers", {}).items():
         if providers and channel not in wanted["channels"]:
-            raise bringing.refuse((*path, "providers", channel), _("the file lists the channels, and not this one."))
+            raise context.refuse((*path, "providers", channel), _("the file lists the channels, and not this one."))
 
 
 def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Change]:

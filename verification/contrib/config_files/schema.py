@@ -22,7 +22,6 @@ from verification.contrib.config_files import sections
 from verification.contrib.config_files.load import Document, Fault
 from verification.models import ChannelType, Project, Provider
 from verification.models.audit import Field
-from verification.models.channels import MAX_FALLBACK_WAIT_SECONDS, MIN_FALLBACK_WAIT_SECONDS
 from verification.services.providers.price_lists import MAX_LINES
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -72,6 +71,7 @@ def schema() -> Schema:
                     "providers": _object({value: _rows({"$ref": f"#/$defs/provider_{value}"}) for value in channels}),
                     "texts": _object(dict.fromkeys(sections.WITH_TEXTS, _rows({"$ref": "#/$defs/text"}))),
                     "alerts": _rows({"$ref": "#/$defs/alert_service"}),
+                    **({"hosted_page": _of(sections.HOSTED_PAGE)} if sections.has_hosted_pages() else {}),
                     "lists": _object(
                         {
                             kind.value: _object(dict.fromkeys(subjects, _rows({"$ref": "#/$defs/entry"})))
@@ -151,10 +151,6 @@ def _name_field(model: type[models.Model]) -> Any:
 def _step() -> Schema:
     found = _of(sections.STEP)
     found["properties"]["channel"]["enum"] = list(sections.FALLBACK_CHANNELS)
-    found["properties"]["wait_seconds"] |= {
-        "minimum": MIN_FALLBACK_WAIT_SECONDS,
-        "maximum": MAX_FALLBACK_WAIT_SECONDS,
-    }
     return {**found, "required": list(sections.STEP)}
 
 

@@ -6,6 +6,8 @@ neither is the project's switch, which is the operator's.
 
 from __future__ import annotations
 
+from django.apps import apps
+
 from providers import registry
 from providers.base import Adapter, SettingKind
 from verification.models import (
@@ -14,6 +16,7 @@ from verification.models import (
     Channel,
     ChannelType,
     FallbackStep,
+    HostedPage,
     ListEntry,
     ListKind,
     ListSubject,
@@ -23,6 +26,7 @@ from verification.models import (
 )
 from verification.models.audit import Field, fields_of
 from verification.models.project_settings import SETTABLE_GROUPS
+from verification.services.projects import hosted_page
 from verification.services.projects.lists import SAFE_SUBJECTS
 from verification.services.providers.editing import FIELDS as PROVIDER_FIELDS
 from verification.services.texts.own import VENDOR_WORDED
@@ -49,6 +53,8 @@ SENDER = fields_of(SenderRule, "provider", "prefix")
 STEP = fields_of(FallbackStep, "project", "position")
 TEXT = fields_of(MessageTemplate, "project", "channel", "language")
 ALERT_SERVICE = fields_of(AlertService, "project", "kind")
+# A logo is a picture, and stands in no file.
+HOSTED_PAGE = {name: field for name, field in fields_of(HostedPage, "project").items() if name in hosted_page.SETTABLE}
 ENTRY = fields_of(ListEntry, "project", "kind", "subject", "value", "created_at")
 
 WITH_SENDERS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the sender
@@ -58,6 +64,11 @@ SUBJECTS = {  # of each list, the kinds of entries that a file holds: no recipie
     ListKind.BLOCK: tuple(value for value in ListSubject.values if value != ListSubject.RECIPIENT),
     ListKind.SAFE: tuple(value for value in SAFE_SUBJECTS if value != ListSubject.RECIPIENT),
 }
+
+
+def has_hosted_pages() -> bool:
+    """Return whether this installation serves hosted pages: their app may be left out."""
+    return apps.is_installed("verification.contrib.hosted")
 
 
 def adapters_of(channel: str) -> list[type[Adapter]]:

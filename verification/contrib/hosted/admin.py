@@ -27,10 +27,12 @@ from verification.admin.base.display import page_address
 from verification.admin.base.fields import LinesField
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.projects.project import ProjectAdmin
+from verification.admin.projects.sections import INTEGRATION
 from verification.contrib.hosted import hosted_pages
 from verification.contrib.hosted.logos import MAX_BYTES, MAX_SIDE
 from verification.core.errors import UserError
 from verification.models import HandOver, HostedPage, Project
+from verification.services.projects import hosted_page
 
 
 def _label(name: str) -> dict[str, Any]:
@@ -47,7 +49,19 @@ class HostedPageForm(forms.Form):
     hand_over = forms.ChoiceField(choices=HandOver.choices, widget=UnfoldAdminRadioSelectWidget, **_label("hand_over"))
     title = forms.CharField(required=False, max_length=60, widget=UnfoldAdminTextInputWidget, **_label("title"))
     accent = forms.CharField(
-        max_length=7, widget=UnfoldAdminTextInputWidget(attrs={"spellcheck": "false"}), **_label("accent")
+        max_length=7,
+        widget=UnfoldAdminTextInputWidget(
+            attrs={
+                "spellcheck": "false",
+                "data-colour": "",
+                "data-say-button": gettext_lazy("Continue"),
+                "data-say-link": gettext_lazy("Link"),
+                "data-say-adjusted": gettext_lazy("adjusted for contrast"),
+                "data-say-on-light": gettext_lazy("On light pages"),
+                "data-say-on-dark": gettext_lazy("On dark pages"),
+            }
+        ),
+        **_label("accent"),
     )
 
     def clean_accent(self) -> str:
@@ -75,8 +89,8 @@ class LogoForm(forms.Form):
 def show_hosted_page(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the settings, and save them."""
     project: Project = page.find(request, object_id)
-    hosted = hosted_pages.page_of(project)
-    initial = {name: getattr(hosted, name) for name in hosted_pages.SETTABLE}
+    hosted = hosted_page.page_of(project)
+    initial = {name: getattr(hosted, name) for name in hosted_page.SETTABLE}
     form = HostedPageForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid() and _save(request, project, form):
         page.log_change(request, project, gettext_noop("Changed the hosted page"))
@@ -113,7 +127,7 @@ def set_logo(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRes
 def _save(request: HttpRequest, project: Project, form: HostedPageForm) -> bool:
     """Return whether it was saved; else the form says why not."""
     try:
-        hosted_pages.save(project, form.cleaned_data, by=request.user)
+        hosted_page.save(project, form.cleaned_data, by=request.user)
     except ValidationError as error:
         for name, texts in error.message_dict.items():
             form.add_error(name if name in form.fields else None, texts)
@@ -130,8 +144,8 @@ def _show(
     form: HostedPageForm | None = None,
     logo_form: LogoForm | None = None,
 ) -> HttpResponse:
-    hosted = hosted_pages.page_of(project)
-    initial = {name: getattr(hosted, name) for name in hosted_pages.SETTABLE}
+    hosted = hosted_page.page_of(project)
+    initial = {name: getattr(hosted, name) for name in hosted_page.SETTABLE}
     address = f"{settings.BASE_URL}/verify/{project.public_id}"
     first = hosted.return_addresses[:1]
     context = page.page_context(
@@ -155,4 +169,4 @@ def _address(project: Project) -> str:
     return reverse("admin:verification_project_show_hosted_page", args=(project.pk,))
 
 
-ProjectAdmin.add_actions(show_hosted_page, set_logo, inner_steps=("hosted-page-logo",))
+ProjectAdmin.add_actions(show_hosted_page, set_logo, part=INTEGRATION)

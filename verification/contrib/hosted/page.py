@@ -59,6 +59,12 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponse:
 
 
 @require_safe
+def unknown(request: HttpRequest, rest: str = "") -> HttpResponse:
+    """Answer any other address below ``/verify/``, as a damaged link has it: to people, who read no JSON."""
+    return _end(request, "closed", 404)
+
+
+@require_safe
 def logo(request: HttpRequest, public_id: UUID) -> HttpResponse:
     page = hosted_pages.find(public_id)
     if page is None or page.logo is None:

@@ -8,6 +8,8 @@ urlpatterns = [
     path("verify/<uuid:public_id>", page.show),
     path("verify/<uuid:public_id>/", page.show),
     path("verify/<uuid:public_id>/logo.png", page.logo),
+    path("verify/", page.unknown),
+    path("verify/<path:rest>", page.unknown),
     path("demo/", demo.show),
     path("demo/inbox", demo.inbox),
     path("demo/redeem", demo.redeem),

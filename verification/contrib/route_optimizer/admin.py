@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from verification.admin.base.statistics import seconds
 from verification.admin.channels import ChannelAdmin
-from verification.contrib.route_optimizer.backtest import DAYS, LEAST_ASKED, Hindsight, Line, look_back
+from verification.contrib.route_optimizer.backtest import DAYS, LEAST_ASKED, Backtest, CountryResult, run_backtest
 from verification.contrib.route_optimizer.optimizer import Objective
 from verification.core.formats import grouped
 from verification.models import Channel, RoutingMode
@@ -44,18 +44,18 @@ class Estimate:
 def context_of(channel: Channel) -> dict[str, Any]:
     """Return the template's context for a channel: both ways of choosing, whichever it uses."""
     currency = platform().account_currency
-    results = [look_back(channel, objective) for objective in Objective]
+    results = [run_backtest(channel, objective) for objective in Objective]
     return {
-        "hindsight_days": DAYS,
-        "hindsight_least": LEAST_ASKED,
-        "hindsight_explores": channel.explore_percent,
-        "hindsight_is_on": channel.routing in LEARNS,
-        "estimates": [_estimate(each, currency) for each in results if each.lines],
-        "has_no_prices": results[0].left_out > 0 and not results[0].lines and bool(results[1].lines),
+        "backtest_days": DAYS,
+        "backtest_least": LEAST_ASKED,
+        "backtest_explores": channel.explore_percent,
+        "backtest_is_on": channel.routing in LEARNS,
+        "estimates": [_estimate(each, currency) for each in results if each.countries],
+        "has_no_prices": results[0].left_out > 0 and not results[0].countries and bool(results[1].countries),
     }
 
 
-def _estimate(result: Hindsight, currency: str) -> Estimate:
+def _estimate(result: Backtest, currency: str) -> Estimate:
     is_money = result.objective is Objective.MONEY
     then, with_best = result.then / result.verified, result.with_best / result.verified
     if is_money:
@@ -76,17 +76,17 @@ def _estimate(result: Hindsight, currency: str) -> Estimate:
         words=_("that it cost") if is_money else _("for each verified user"),
         rate_then=round(100 * result.verified / result.messages, 1),
         rate_with=round(100 * result.verified_with_best / result.messages, 1),
-        rows=[_row(line, is_money=is_money) for line in result.lines[:COUNTRIES_SHOWN]],
-        number=len(result.lines),
+        rows=[_row(each, is_money=is_money) for each in result.countries[:COUNTRIES_SHOWN]],
+        number=len(result.countries),
         left_out=grouped(result.left_out) if result.left_out else "",
         messages=grouped(result.messages),
     )
 
 
-def _row(line: Line, *, is_money: bool) -> tuple[str, str, str, str, str]:
+def _row(result: CountryResult, *, is_money: bool) -> tuple[str, str, str, str, str]:
     times, digits = (1000, 2) if is_money else (1, 1)
-    then, with_best = (grouped(times * value, places=digits) for value in (line.then, line.with_best))
-    return line.country, line.best, grouped(line.verified), then, with_best
+    then, with_best = (grouped(times * value, places=digits) for value in (result.then, result.with_best))
+    return result.country, result.best, grouped(result.verified), then, with_best
 
 
 class WithOptimizer(ChannelAdmin):

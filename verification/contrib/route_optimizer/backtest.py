@@ -16,9 +16,8 @@ from datetime import timedelta
 from django.db.models import Q, Sum
 from django.utils import timezone
 
-from verification.contrib.route_optimizer.optimizer import Candidate, Hour, Objective, learn, rank
+from verification.contrib.route_optimizer.optimizer import LOST_USER_SECONDS, Candidate, Hour, Objective, learn, rank
 from verification.contrib.route_optimizer.statistics import price_of
-from verification.core.session_rules import SESSION_SECONDS
 from verification.models import Channel, DailyFigures, Provider
 from verification.services.analytics.report import SumHistograms, seconds_in
 from verification.services.providers.prices import book_of
@@ -44,11 +43,11 @@ class Route:
     @property
     def waited(self) -> float:
         """The seconds that users waited, in vain or not."""
-        return self.seconds + max(self.asked - self.verified, 0) * SESSION_SECONDS
+        return self.seconds + max(self.asked - self.verified, 0) * LOST_USER_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CountryResult:
     """One country: the provider that the rule takes for the best, and a verified user's cost or wait with it."""
 
     country: str
@@ -59,7 +58,7 @@ class Line:
 
 
 @dataclass(slots=True)
-class Hindsight:
+class Backtest:
     """The estimate over all countries that can be compared, and the messages of the others, which are left out."""
 
     objective: Objective
@@ -69,7 +68,7 @@ class Hindsight:
     with_best: float = 0.0
     verified_with_best: float = 0.0  # of the same number of messages
     left_out: int = 0
-    lines: list[Line] = field(default_factory=list)
+    countries: list[CountryResult] = field(default_factory=list)
 
     @property
     def saved(self) -> float:
@@ -80,9 +79,9 @@ class Hindsight:
         return round(100 * self.saved / self.then) if self.then else 0
 
 
-def look_back(channel: Channel, objective: Objective) -> Hindsight:
+def run_backtest(channel: Channel, objective: Objective) -> Backtest:
     """Return what the choice would have saved over this channel of a project within the last :data:`DAYS` days."""
-    found = Hindsight(objective)
+    result = Backtest(objective)
     serving = _candidates(channel)
     for country, routes in _routes(channel).items():
         known = {key: route for key, route in routes.items() if route.asked >= LEAST_ASKED and key in serving}
@@ -90,32 +89,32 @@ def look_back(channel: Channel, objective: Objective) -> Hindsight:
             known = {key: route for key, route in known.items() if route.price is not None}
         compared = list(routes.values()) if objective is Objective.TIME else _priced(routes)
         if len(known) < 2 or len(compared) < len(routes) or not any(route.verified for route in known.values()):
-            found.left_out += sum(route.asked for route in routes.values())
+            result.left_out += sum(route.asked for route in routes.values())
             continue
         best = _best(country, known, objective)
         if known[best].verified:
-            _add(found, country, compared, known[best], serving[best], channel.explore_percent / 100)
-    found.lines.sort(key=lambda line: (line.with_best - line.then) * line.verified)
-    return found
+            _add(result, country, compared, known[best], serving[best], channel.explore_percent / 100)
+    result.countries.sort(key=lambda each: (each.with_best - each.then) * each.verified)
+    return result
 
 
-def _add(found: Hindsight, country: str, routes: list[Route], best: Route, name: str, explore: float) -> None:
+def _add(result: Backtest, country: str, routes: list[Route], best: Route, name: str, explore: float) -> None:
     """Add one country. The part that explores costs what all providers cost together."""
     verified, asked = sum(route.verified for route in routes), sum(route.asked for route in routes)
     if not verified:
         return
-    if found.objective is Objective.MONEY:
+    if result.objective is Objective.MONEY:
         then, chosen = sum(route.cost for route in routes), best.cost
     else:
         then, chosen = sum(route.waited for route in routes), best.waited
     each_then = then / verified
     each_with = (1 - explore) * chosen / best.verified + explore * each_then
-    found.verified += verified
-    found.messages += asked
-    found.then += then
-    found.with_best += each_with * verified
-    found.verified_with_best += asked * ((1 - explore) * best.verified / best.asked + explore * verified / asked)
-    found.lines.append(Line(country, name, verified, each_then, each_with))
+    result.verified += verified
+    result.messages += asked
+    result.then += then
+    result.with_best += each_with * verified
+    result.verified_with_best += asked * ((1 - explore) * best.verified / best.asked + explore * verified / asked)
+    result.countries.append(CountryResult(country, name, verified, each_then, each_with))
 
 
 def _best(country: str, known: Mapping[int, Route], objective: Objective) -> int:

@@ -33,6 +33,8 @@ USUAL_SECONDS = 30.0  # from the creation to the right code, where nothing is kn
 LEAST_RATE, MOST_RATE = 0.01, 0.99  # the bounds of a guessed rate, so that odds are finite.
 SETTLING_SECONDS = 45.0  # the mean time until a user who will enter the code has done so.
 HOUR_SECONDS = 3600.0
+# That a user who is not verified has waited in vain: a usual session, whatever the project has set.
+LOST_USER_SECONDS = float(SESSION_SECONDS)
 _WEIGHTS = [0.5 ** (age / HALF_LIFE_HOURS) for age in range(WINDOW_HOURS)]
 # A cheaper route may verify less than the best one by this part and no more: a lost user costs more than a message.
 ARRIVAL_LOSS = 0.02
@@ -72,7 +74,7 @@ class Ranking(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Evidence:
     """The evidence about one provider in one country: of ``known`` messages and a guess, so many were verified."""
 
     good: float
@@ -119,19 +121,19 @@ class State:
     by_country: dict[str, _Sum] = field(default_factory=lambda: defaultdict(_Sum))
     all: _Sum = field(default_factory=_Sum)
     fallen: dict[int, float] = field(default_factory=dict)  # providers that fell in several countries: their rate now
-    _standings: dict[tuple[int, str], Standing] = field(default_factory=dict)
+    _evidence: dict[tuple[int, str], Evidence] = field(default_factory=dict)
 
-    def standing(self, provider: int, country: str) -> Standing:
-        known = self._standings.get((provider, country))
+    def evidence(self, provider: int, country: str) -> Evidence:
+        known = self._evidence.get((provider, country))
         if known is None:
-            known = self._standings[provider, country] = self._judge(provider, country)
+            known = self._evidence[provider, country] = self._judge(provider, country)
         return known
 
-    def _judge(self, provider: int, country: str) -> Standing:
+    def _judge(self, provider: int, country: str) -> Evidence:
         shown = self.by_both.get((provider, country), _Sum())
         guess = self._guess(provider, country)
         seconds = self.by_provider.get(provider, _Sum()).mean_seconds(self.all.mean_seconds(USUAL_SECONDS))
-        return Standing(
+        return Evidence(
             good=shown.verified + PRIOR_ASKED * guess,
             bad=max(shown.asked - shown.verified, 0.0) + PRIOR_ASKED * (1 - guess),
             known=shown.asked,
@@ -188,17 +190,17 @@ def rank(
     Half of that part goes by Thompson sampling, and half to whom least is known about. Without that half a route that
     came back would never be found.
     """
-    standings = {each.provider: state.standing(each.provider, country) for each in candidates}
+    shown = {each.provider: state.evidence(each.provider, country) for each in candidates}
     prices = {each.provider: each.price for each in candidates}
-    rates = {provider: standing.rate for provider, standing in standings.items()}
-    order = _by_worth(rates, standings, prices, objective)
+    rates = {provider: evidence.rate for provider, evidence in shown.items()}
+    order = _by_worth(rates, shown, prices, objective)
     if len(order) < 2 or chance.random() >= explore:
         return Ranking(order, is_explored=False)
     if chance.random() < 0.5:
-        drawn = {key: chance.betavariate(standing.good, standing.bad) for key, standing in standings.items()}
-        first = _by_worth(drawn, standings, prices, objective)[0]
+        drawn = {key: chance.betavariate(evidence.good, evidence.bad) for key, evidence in shown.items()}
+        first = _by_worth(drawn, shown, prices, objective)[0]
     else:
-        weights = [1 / (1 + standings[provider].known) for provider in order[1:]]
+        weights = [1 / (1 + shown[provider].known) for provider in order[1:]]
         [first] = chance.choices(order[1:], weights)
     return Ranking([first, *(provider for provider in order if provider != first)], is_explored=first != order[0])
 
@@ -206,7 +208,7 @@ def rank(
 def worth(rate: float, seconds: float, price: float | None, objective: Objective) -> float:
     """Return the verified users for one unit of money, or for one second of waiting. Without a price, 0 for money."""
     if objective is Objective.TIME:
-        return rate / (rate * seconds + (1 - rate) * SESSION_SECONDS)  # an unverified user has lost the session's time
+        return rate / (rate * seconds + (1 - rate) * LOST_USER_SECONDS)
     if price is None:
         return 0.0
     return rate / price if price > 0 else math.inf
@@ -228,21 +230,21 @@ def settled(age: int, running_seconds: float) -> float:
 
 def _by_worth(
     rates: Mapping[int, float],
-    standings: Mapping[int, Standing],
+    shown: Mapping[int, Evidence],
     prices: Mapping[int, float | None],
     objective: Objective,
 ) -> list[int]:
     """Return the providers by their worth. For money, those that verify clearly less than the best one come after."""
     floor = 0.0
     if objective is Objective.MONEY:
-        sure = (rate - DOUBT_PART * standings[provider].doubt for provider, rate in rates.items())
+        sure = (rate - DOUBT_PART * shown[provider].doubt for provider, rate in rates.items())
         floor = (1 - ARRIVAL_LOSS) * max(sure, default=0.0)
 
     def place(provider: int) -> tuple[bool, float, float]:
         rate = rates[provider]
         if rate < floor:
             return True, -rate, 0.0
-        return False, -worth(rate, standings[provider].seconds, prices[provider], objective), -rate
+        return False, -worth(rate, shown[provider].seconds, prices[provider], objective), -rate
 
     return sorted(rates, key=place)
 

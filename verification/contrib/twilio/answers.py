@@ -17,7 +17,7 @@ from verification.core.error_codes import CATALOGUE, TWILIO_INTERNAL_ERROR
 from verification.core.errors import ApiError, FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import record_refusal
-from verification.services.sessions.server_side import SessionRecord
+from verification.services.sessions.server_side import SessionView
 from verification.sql import read_only
 
 log = logging.getLogger(__name__)
@@ -31,18 +31,18 @@ class UnsupportedParameter(Exception):
     """A parameter that would change what is verified, and that this service does not have."""
 
 
-def verification(project: ProjectConfig, session: SessionRecord, *, status: str, code: int = 200) -> JsonResponse:
+def verification(project: ProjectConfig, session: SessionView, *, status: str, code: int = 200) -> JsonResponse:
     body = _common(project, session, status)
     sid, service = body["sid"], body["service_sid"]
     body |= {
         "lookup": {},
         "send_code_attempts": [
             {
-                "attempt_sid": sids.of_message(send.message_id),
-                "channel": CHANNEL_NAMES[send.channel],
-                "time": formats.iso_time(send.at, "seconds"),
+                "attempt_sid": sids.of_message(message.id),
+                "channel": CHANNEL_NAMES[message.channel],
+                "time": formats.iso_time(message.created_at, "seconds"),
             }
-            for send in session.sends
+            for message in session.messages
         ],
         "sna": None,
         "url": f"{settings.BASE_URL}/v2/Services/{service}/Verifications/{sid}",
@@ -50,7 +50,7 @@ def verification(project: ProjectConfig, session: SessionRecord, *, status: str,
     return JsonResponse(body, status=code)
 
 
-def check(project: ProjectConfig, session: SessionRecord, *, status: str) -> JsonResponse:
+def check(project: ProjectConfig, session: SessionView, *, status: str) -> JsonResponse:
     return JsonResponse(_common(project, session, status) | {"sna_attempts_error_codes": []}, status=201)
 
 
@@ -77,16 +77,16 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     return response
 
 
-def _common(project: ProjectConfig, session: SessionRecord, status: str) -> dict[str, Any]:
+def _common(project: ProjectConfig, session: SessionView, status: str) -> dict[str, Any]:
     """Return the members that a verification and a check share."""
     created = formats.iso_time(session.created_at, "seconds")
-    updated = formats.iso_time(max([session.created_at, *(send.at for send in session.sends)]), "seconds")
+    updated = formats.iso_time(max([session.created_at, *(each.created_at for each in session.messages)]), "seconds")
     return {
-        "sid": sids.of_session(session.id),
+        "sid": sids.of_session(session.session_id),
         "service_sid": sids.of_project(sids.SERVICE, project.public_id),
         "account_sid": sids.of_project(sids.ACCOUNT, project.public_id),
-        "to": session.to,
-        "channel": CHANNEL_NAMES.get(session.channel, "sms"),
+        "to": session.recipient,
+        "channel": CHANNEL_NAMES.get(session.channel or session.awaited_channel, "sms"),
         "status": status,
         "valid": status == "approved",
         "amount": None,

@@ -20,6 +20,7 @@ from verification.core.session_rules import MAX_GUESS_CHARACTERS
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.sessions import check, create, server_side
 from verification.services.sessions.create import OpenedSession
+from verification.services.sessions.server_side import SessionState
 
 P = ParamSpec("P")
 View = Callable[Concatenate[ProjectConfig, HttpRequest, P], HttpResponse]
@@ -29,7 +30,7 @@ Served = Callable[Concatenate[HttpRequest, str, P], HttpResponse]
 NOT_TAKEN = ("Amount", "CustomCode", "EnableSnaClientToken", "Payee", "RateLimits", "SendDigits", "SnaClientToken")
 
 PENDING, APPROVED, CANCELED, LOCKED = "pending", "approved", "canceled", "max_attempts_reached"
-STATUS_OF = {"open": PENDING, "session_locked": LOCKED}
+STATUS_OF = {SessionState.OPEN: PENDING, SessionState.LOCKED: LOCKED}
 
 
 def serve(endpoint: str, *methods: str) -> Callable[[View[P]], Served[P]]:
@@ -71,7 +72,7 @@ def start(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
     address = form.recipient(project, form.text(values, "To"))
     options = create.CreateOptions(
         channel_type=form.channel(values),
-        accept_language=values.get("Locale", ""),
+        preferred_languages=values.get("Locale", ""),
         client_address=None,
         request_id=ids.request_id_of(request),
     )

@@ -6,11 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import CommandParser
 
-from config.processes.supervisor import running_url
-from verification.management.base import WatchwordCommand, cell_of, whole
+from verification.management.base import WatchwordCommand, cell_of, own_url, whole
 from verification.services.maintenance.doctor.examination import SUBJECTS, SubjectFinding, examine, worst
 from verification.services.maintenance.doctor.findings import BACKUP_HOURS, Aims
 
@@ -85,12 +83,6 @@ class Command(WatchwordCommand):
         self.show(data, as_text(found), as_json=json)
         if status := worst(found):
             sys.exit(status)
-
-
-def own_url() -> str:
-    """Return the address to visit. An embedded ``up`` chose its own port, unless BASE_URL says where it is."""
-    is_default = settings.IS_EMBEDDED and settings.BASE_URL == "http://127.0.0.1:8000"
-    return (running_url(settings.HOME_DIR) if is_default else "") or settings.BASE_URL
 
 
 def as_dict(each: SubjectFinding) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""``listen [--project PROJECT] [--forward URL]``"""
+"""``listen [--project PROJECT] [--forward URL] [--type TYPES] [--id ID]``"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from verification.core import formats
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand
-from verification.models import Project
+from verification.models import EventType, Project
 from verification.services.notifications import event_feed, events
 from verification.services.notifications.payloads import body_of, webhook_id
 from verification.services.projects.projects import find_project
@@ -36,30 +36,35 @@ class Command(WatchwordCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--project", help="A project's name or id; not needed where there is one.")
         parser.add_argument("--forward", metavar="URL", help="Post each event to this address.")
+        parser.add_argument("--type", metavar="TYPES", help="Only these, as session.verified,session.locked.")
+        parser.add_argument("--id", metavar="ID", help="Only the one event with this id, as evt_41, and stop.")
         parser.add_argument("--oldest", action="store_true", help="Begin with the oldest event that is kept.")
         parser.add_argument("--once", action="store_true", help="Stop when there is no further event.")
 
-    def handle(
-        self, *, project: str | None, forward: str | None, oldest: bool, once: bool, json: bool, **_: Any
-    ) -> None:
+    def handle(self, *, project: str | None, oldest: bool, once: bool, **options: Any) -> None:
         row = find_project(project) if project else _only_project()
+        if options["id"]:
+            self._print(row, event_feed.read_event(row.pk, options["id"]), options)
+            return
+        types = _types(options["type"])
         after = event_feed.OLDEST if oldest else event_feed.newest_place()
         if not once:
             self.stderr.write(_introduction(row))
         while True:
-            page = event_feed.page_after(row.pk, after)
+            page = event_feed.page_after(row.pk, after, types=types)
             after = page.after
             for event in page.events:
-                self._print(row, event, forward, as_json=json)
-            if once and not page.events:
+                self._print(row, event, options)
+            if page.has_more:
+                continue
+            if once:
                 return
-            if len(page.events) < event_feed.PAGE and not once:
-                time.sleep(POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
 
-    def _print(self, project: Project, event: DescribedEvent, forward: str | None, *, as_json: bool) -> None:
+    def _print(self, project: Project, event: DescribedEvent, options: dict[str, Any]) -> None:
         body = body_of(event)
-        answer = _forward(project, forward, event, body) if forward else None
-        if as_json:
+        answer = _forward(project, options["forward"], event, body) if options["forward"] else None
+        if options["json"]:
             data = {"id": webhook_id(event), "type": event.type, "body": body, "answer": answer}
             self.stdout.write(jsonlib.dumps(data, ensure_ascii=False))
         else:
@@ -73,6 +78,14 @@ def _forward(project: Project, url: str, event: DescribedEvent, body: dict[str, 
     networks = (*settings.OUTBOUND_ALLOWED_NETWORKS, *THIS_MACHINE)
     tried = events.call(project=project, url=url, event_id=webhook_id(event), body=body, networks=networks)
     return tried.error if tried.status is None else f"HTTP {tried.status}"
+
+
+def _types(given: str | None) -> list[str] | None:
+    """Return the types that are wanted, None for all. Raises :class:`UserError`."""
+    types = given.split(",") if given else None
+    if unknown := set(types or ()) - set(EventType.values):
+        raise UserError(f"No type of events: {', '.join(sorted(unknown))}. There are: {', '.join(EventType.values)}.")
+    return types
 
 
 def _only_project() -> Project:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from django.apps import apps
 from django.core.management.base import CommandParser
+from django.db import transaction
 
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_project, aligned, read_value
+from verification.models import HostedPage
 from verification.models.project_settings import SECRETS
-from verification.models.project_settings.described import Described, described
+from verification.models.project_settings.described import Described, describe, described
+from verification.services.projects import hosted_page
 from verification.services.projects.projects import find_project, set_project
+
+OF_PAGE = "hosted_page."  # before the names of its settings
 
 
 class Command(WatchwordCommand):
@@ -27,6 +34,7 @@ class Command(WatchwordCommand):
             "shell's history: challenge_secret=@FILE reads it from a file, challenge_secret=- from standard input.\n\n"
             "examples:\n"
             "  manage.py setproject Shop code_length=4 origins=https://shop.example,https://m.shop.example\n"
+            "  manage.py setproject Shop hosted_page.is_enabled=true hosted_page.return_addresses=https://shop.example/in\n"
             "  manage.py setproject Shop challenge_mode=always challenge_provider=turnstile \\\n"
             "      challenge_site_key=0x4AAAAAAAB challenge_secret=@turnstile-secret.txt"
         )
@@ -34,9 +42,18 @@ class Command(WatchwordCommand):
     def handle(self, *, project: str, values: list[str], json: bool, **_: Any) -> None:
         found = find_project(project)
         given = {name: read_value(name, value) if name in SECRETS else value for name, value in map(split, values)}
-        set_project(project=found, values=given)
+        of_page = {name.removeprefix(OF_PAGE): given.pop(name) for name in list(given) if name.startswith(OF_PAGE)}
+        if of_page and not has_hosted_pages():
+            raise UserError("This installation is without hosted pages.")
+        with transaction.atomic():
+            set_project(project=found, values=given)
+            if of_page:
+                hosted_page.save_from_text(found, of_page)
         shown = {name: getattr(found, name) for name in given if name not in SECRETS}
+        page = hosted_page.page_of(found)
+        shown |= {f"{OF_PAGE}{name}": getattr(page, name) for name in of_page}
         texts = [f"{name}=…" if name in SECRETS else f"{name}={value}" for name, value in given.items()]
+        texts += [f"{OF_PAGE}{name}={value}" for name, value in of_page.items()]
         self.show(
             {"project": found.pk, **shown},
             f"Project {found.pk} ({found.name}) is set: {', '.join(texts)}",
@@ -52,7 +69,15 @@ def split(text: str) -> tuple[str, str]:
 
 
 def names_by_group() -> str:
-    return "\n\n".join(f"{title}\n{aligned(map(_line, settings))}" for title, settings in described().items())
+    groups = described()
+    if has_hosted_pages():
+        fields = [describe(name, HostedPage) for name in hosted_page.SETTABLE]
+        groups["Hosted page"] = [replace(field, name=f"{OF_PAGE}{field.name}") for field in fields]
+    return "\n\n".join(f"{title}\n{aligned(map(_line, settings))}" for title, settings in groups.items())
+
+
+def has_hosted_pages() -> bool:
+    return apps.is_installed("verification.contrib.hosted")
 
 
 def _line(setting: Described) -> tuple[str, str]:

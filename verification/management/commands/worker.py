@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from config.processes import lifeline
+from config.processes import parent_watch
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_threads
 from verification.services.maintenance import key_ring
@@ -38,9 +38,9 @@ class Command(WatchwordCommand):
         )
 
     def handle(self, *, threads: int, connections: bool, alive_file: Path | None, **_: Any) -> None:
-        if lifeline.is_held():  # `up` says itself that all is ready
+        if parent_watch.is_watched():  # `up` says itself that all is ready
             logging.getLogger("verification.worker.runner").setLevel(logging.WARNING)
-        lifeline.hold()
+        parent_watch.start()
         from verification.worker import runner  # connects to the broker, which --help does not need
 
         if reason := key_ring.refusal_at_start():

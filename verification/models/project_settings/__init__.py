@@ -11,7 +11,13 @@ from django.db import models
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.session_rules import LONG_CODE, SHORT_CODE
+from verification.core.session_rules import (
+    LONG_CODE,
+    LONGEST_SESSION_SECONDS,
+    SESSION_SECONDS,
+    SHORT_CODE,
+    SHORTEST_SESSION_SECONDS,
+)
 from verification.models.channels import ChannelType
 from verification.models.fields import (
     HOST_MAX_LENGTH,
@@ -90,6 +96,15 @@ class CodesAndTexts(SettingGroup):
         _("new code on every send"),
         default=False,
         help_text=_("Draw a new code for every send of a session instead of sending the same one."),
+    )
+    session_seconds = models.PositiveSmallIntegerField(
+        _("life of a session, seconds"),
+        default=SESSION_SECONDS,
+        db_default=SESSION_SECONDS,
+        validators=[MinValueValidator(SHORTEST_SESSION_SECONDS), MaxValueValidator(LONGEST_SESSION_SECONDS)],
+        help_text=_(
+            "How long a session and its code are good for, from the session's creation. A channel may ask for longer."
+        ),
     )
     language = LanguageField(
         _("default language"),
@@ -287,6 +302,7 @@ SETTABLE_GROUPS: dict[str, tuple[str, ...]] = {
     )
     for group in _GROUPS
 }
+LIMITS = tuple(field.name for field in Limits._meta.local_fields if isinstance(field, models.PositiveIntegerField))
 SETTABLE = tuple(name for names in SETTABLE_GROUPS.values() for name in names)
 SECRETS = tuple(
     field.name for group in _GROUPS for field in group._meta.local_fields if isinstance(field, models.BinaryField)

@@ -28,8 +28,8 @@ def described() -> dict[str, list[Described]]:
     return {title: [describe(name) for name in names] for title, names in SETTABLE_GROUPS.items()}
 
 
-def describe(name: str) -> Described:
-    field = Project._meta.get_field(name)
+def describe(name: str, model: type[models.Model] = Project) -> Described:
+    field = model._meta.get_field(name)
     assert isinstance(field, models.Field)
     return Described(name, _kind(field), _default(field), str(field.help_text), name in SECRETS)
 

@@ -5,8 +5,8 @@ from django.db import models
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from verification.models.fields import ListField, QuietHoursField, SessionEventField, TimeZoneField
-from verification.models.shared import EVENT_TYPE_MAX_LENGTH, SESSION_EVENTS, SettingGroup
+from verification.models.fields import EventField, ListField, QuietHoursField, TimeZoneField
+from verification.models.shared import EVENT_TYPE_MAX_LENGTH, EventType, SettingGroup
 
 MAX_ALERT_EMAILS = 20  # Addresses of an owner's choice, to which the operator's mail server sends.
 MAX_BALANCE_DAYS = 90  # Days before an account runs out: a rate of one week says nothing of later ones.
@@ -17,14 +17,12 @@ class Events(SettingGroup):
     title = "Events"
 
     events = ListField(
-        SessionEventField(
-            max_length=EVENT_TYPE_MAX_LENGTH, choices=[(each.value, each.label) for each in SESSION_EVENTS]
-        ),
+        EventField(max_length=EVENT_TYPE_MAX_LENGTH, choices=EventType.choices),
         verbose_name=_("events"),
-        most=len(SESSION_EVENTS),
+        most=len(EventType),
         db_default=[],
         help_text=format_lazy(
-            _("What your server is told of sessions: {events}. Empty means nothing."), events=", ".join(SESSION_EVENTS)
+            _("What your server is told: {events}. Empty means nothing."), events=", ".join(EventType.values)
         ),
     )
     event_url = models.URLField(
@@ -49,11 +47,20 @@ class Events(SettingGroup):
 class Alerts(SettingGroup):
     title = "Alerts"
 
+    alert_by_mail = models.BooleanField(
+        _("alerts by e-mail"), default=True, db_default=True, help_text=_("Send each alert by e-mail.")
+    )
     alert_emails = ListField(
         models.EmailField(),
         verbose_name=_("mail alerts to"),
         most=MAX_ALERT_EMAILS,
         help_text=_("Who gets a mail about findings, spent budgets and the like. Empty means the project's members."),
+    )
+    alert_by_webhook = models.BooleanField(
+        _("alerts by webhook"),
+        default=True,
+        db_default=True,
+        help_text=_("Send each alert to the webhook address, if there is one."),
     )
     alert_url = models.URLField(
         _("call with alerts"),

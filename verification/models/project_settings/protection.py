@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from verification.models.fields import HOST_MAX_LENGTH, ChallengeHostField, ListField, figure_field, limit_field
 from verification.models.shared import SettingGroup
 
+MAX_KNOWN_DAYS = 3_650  # days: by then most numbers have another owner
 MAX_HOSTS = 100  # hosts and apps that a challenge's widget stands on
 
 
@@ -77,6 +78,16 @@ class TrafficGuard(SettingGroup):
         24,
         _("Hours without a finding after which the next one counts as the first again."),
         most=30 * 24,
+    )
+
+    guard_known_days = models.PositiveIntegerField(
+        _("days that a number is known"),
+        default=90,
+        db_default=90,
+        validators=(MaxValueValidator(MAX_KNOWN_DAYS),),
+        help_text=_(
+            "A number that your server verified within them passes the rules on prefixes and countries. 0: none does."
+        ),
     )
 
     class Meta:

@@ -14,7 +14,7 @@ from verification.services.analytics.delivery_state import accepted_messages, lo
 from verification.services.notifications import alerts
 
 OVER = "channel_up"  # the kind of the alert that tells of an outage's end
-WINDOW = timedelta(minutes=3)  # the time without an accepted message that makes an outage: the life of a code
+WINDOW = timedelta(minutes=3)  # the time without an accepted message that makes an outage: soon told, and no blip
 LOST_TO_TELL = 3  # lost messages of the window that make an outage: fewer may be due to the recipients
 REMIND_AFTER = timedelta(days=1)  # an outage that lasts is told again after this time
 

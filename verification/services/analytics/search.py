@@ -20,7 +20,7 @@ from django.utils import timezone
 from verification.core import ids
 from verification.core.addresses import AddressInvalid, country_of, mask, parse_test_address
 from verification.core.ids import is_session_id, whole_number
-from verification.core.session_rules import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
+from verification.core.session_rules import LONGEST_VERIFICATION
 from verification.models import (
     Channel,
     Decision,
@@ -277,10 +277,6 @@ def _refusals(subjects: list[str], projects: list[int], *, rules: Iterable[str] 
     return list(rows.select_related("project").order_by("-last_at")[:REFUSALS])
 
 
-# The longest time from a session to the request that redeems its token.
-SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
-
-
 def rows_made_by(request_id: str, projects: list[int], *, most: int) -> tuple[list[Session], list[Message]]:
     """Return the newest sessions that the request opened, or whose code or token it brought, and its messages.
 
@@ -295,7 +291,10 @@ def rows_made_by(request_id: str, projects: list[int], *, most: int) -> tuple[li
         messages |= _ids(Message, "pk", most, **which)
         # Tokens are looked for by their sessions, which an index has in the order of time.
         whose = Q(request=request_id) | Q(used_request=request_id)
-        since = {"session__created_at__range": (near[0] - SESSION_AND_TOKEN, near[1]), "session__project__in": projects}
+        since = {
+            "session__created_at__range": (near[0] - LONGEST_VERIFICATION, near[1]),
+            "session__project__in": projects,
+        }
         tokens = VerifyToken.objects.filter(whose, **since).values_list("session", flat=True)
         sessions |= set(tokens[:most])
     of_sessions = Session.objects.filter(pk__in=sessions, project__in=projects).order_by("-created_at")

@@ -10,7 +10,7 @@ from verification.core import metrics, tracing
 from verification.models import MessageStatus
 from verification.services.delivery import record
 from verification.services.delivery.fairness import Allowance, Shares
-from verification.services.delivery.round import ROUND_SECONDS, UNCONFIRMED_SECONDS, Round
+from verification.services.delivery.round import ROUND_SECONDS, Round, receipt_seconds
 from verification.services.providers.latency import CALL_SECONDS
 from verification.services.records import traceparents
 from verification.sql.rows import ClaimedMessage
@@ -110,6 +110,6 @@ def _send_or_close(message: ClaimedMessage) -> None:
         record.close(message, MessageStatus.EXPIRED, error=error)
     elif message.lost_leases > TOLERATED_DEATHS:
         error = "Workers died while sending it; whether it arrived is not known."
-        record.await_receipt(message, for_seconds=UNCONFIRMED_SECONDS, error=error)
+        record.await_receipt(message, for_seconds=receipt_seconds(message), error=error)
     else:
         Round(message, stopping=_stopping).run()

@@ -3,43 +3,55 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
 
 from verification import sql
-from verification.core import tracing
+from verification.core import crypto, tracing
+from verification.core.addresses import parse_address
+from verification.core.crypto import decrypt
 from verification.core.errors import ApiError
+from verification.services.manual.handed_codes import HandedCode, send_over_next_channel
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.records import traceparents
 from verification.services.records.decisions import record_refusal
 from verification.services.sessions import send
-from verification.sql.rows import DueFallback
+from verification.sql.rows import DueFallback, DueHandedFallback
 
 log = logging.getLogger(__name__)
+
+Due = TypeVar("Due", DueFallback, DueHandedFallback)
 
 
 def send_fallbacks(*, limit: int) -> int:
     """Send up to ``limit`` overdue codes over their next channel, and return how many were wanted."""
+    taken_up = _in_turn(lambda: sql.call_many(DueFallback, "claim_fallback"), _of_session, limit=limit)
+    return taken_up + _in_turn(
+        lambda: sql.call_many(DueHandedFallback, "claim_handed_fallback"), _of_handed_code, limit=limit - taken_up
+    )
+
+
+def _in_turn(claim: Callable[[], list[Due]], send_next: Callable[[ProjectConfig, Due], None], *, limit: int) -> int:
     taken_up = 0
     for _ in range(limit):
         with transaction.atomic():  # if this worker dies, the rollback leaves the row to another
-            claimed = sql.call_many(DueFallback, "claim_fallback")
+            claimed = claim()
             if not claimed:
                 break
             if claimed[0].is_wanted:
                 taken_up += 1
-                _take_up(claimed[0])
+                _take_up(claimed[0], send_next)
     return taken_up
 
 
-def _take_up(due: DueFallback) -> None:
+def _take_up(due: Due, send_next: Callable[[ProjectConfig, Due], None]) -> None:
     try:
         with transaction.atomic():
             project = load_project(due.project_id)
             if project is not None:
-                with tracing.span("fall-back", parent=traceparents.of_session(due.session_id), project=project.id):
-                    send_next_channel(project, due.session_id, used=due.channels)
+                send_next(project, due)
     except (OperationalError, InterfaceError):  # nothing is lost: the fall-back is claimed again
         raise
     except Exception as error:  # a fault of ours must not keep other fall-backs from their turn
@@ -47,11 +59,30 @@ def _take_up(due: DueFallback) -> None:
         log.error("a fall-back failed", extra=fields)
 
 
+def _of_session(project: ProjectConfig, due: DueFallback) -> None:
+    with tracing.span("fall-back", parent=traceparents.of_session(due.session_id), project=project.id):
+        send_next_channel(project, due.session_id, used=due.channels)
+
+
+def _of_handed_code(project: ProjectConfig, due: DueHandedFallback) -> None:
+    assert due.code_encrypted is not None  # else it would not be wanted
+    handed = HandedCode(
+        connection_id=due.connection_id,
+        address=parse_address(due.address, test_addresses=project.test_logins),
+        code=decrypt(due.code_encrypted, binding=crypto.message_code_binding(due.message_id)),
+        language=due.language,
+        fallback_of=due.first_id,
+        lives_seconds=due.lives_seconds,
+    )
+    with tracing.span("fall-back", parent=traceparents.of_message(due.first_id), project=project.id):
+        send_over_next_channel(project, handed, used=due.channels)
+
+
 def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:
     """Send the session's code over the next channel of the project's order, and return the channel.
 
     That is the first one which the code has not gone over and which takes it now; None if there is none. Limits, the
-    60-second block and suppressions hold, as they do for a re-send.
+    the channel's block and suppressions hold, as they do for a re-send.
     """
     for channel_type in project.fallback:
         if channel_type in used or channel_type not in project.channels:

@@ -44,11 +44,17 @@ HAND_OVER_SECONDS = 2.0  # how long a message is kept for the workers that hold 
 # lease are claims too.
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0)
 MAX_CLAIMS = 100_000  # more than a message's claims, so that no two rounds of any messages draw by the same seed
-UNCONFIRMED_SECONDS = (
-    600  # how long a message that may have been sent waits for a receipt: as long as a manual send lives
-)
+UNCONFIRMED_SECONDS = 600  # that a message which may have been sent waits for a receipt: as long as a manual send lives
 
 _projects: TTLCache[int, ProjectConfig | None] = TTLCache()
+
+
+def receipt_seconds(message: ClaimedMessage, adapter: Adapter | None = None) -> float:
+    """Return how long a receipt is awaited: the provider's usual time, and no less than a session lives."""
+    usual = (adapter and adapter.receipt_window_seconds) or UNCONFIRMED_SECONDS
+    if message.session_id is None or (adapter and adapter.is_simulation):
+        return usual
+    return max(usual, message.lives_seconds)
 
 
 @dataclass(slots=True)
@@ -229,7 +235,7 @@ class Round:
             if result.is_delivered:
                 record.close(self.message, MessageStatus.SUCCESS, attempt=attempt)
             else:
-                window = provider.adapter.receipt_window_seconds or UNCONFIRMED_SECONDS
+                window = receipt_seconds(self.message, provider.adapter)
                 record.await_receipt(self.message, for_seconds=window, attempt=attempt)
             return True
         if log.isEnabledFor(logging.INFO):
@@ -289,7 +295,7 @@ class Round:
         if delay < self._lives_seconds():
             record.give_back(self.message, in_seconds=delay)
         elif self.refusal.may_have_sent:
-            record.await_receipt(self.message, for_seconds=UNCONFIRMED_SECONDS)
+            record.await_receipt(self.message, for_seconds=receipt_seconds(self.message))
         else:
             record.close(self.message, MessageStatus.FAILED, error=self.refusal.error)
 

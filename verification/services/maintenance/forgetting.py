@@ -35,7 +35,7 @@ from verification.models import (
     WebhookEvent,
     WrongCode,
 )
-from verification.services.maintenance.retention import FORGOTTEN_FOR, NO_REQUEST, strip
+from verification.services.maintenance.retention import FORGOTTEN_FOR, REQUEST_REMOVED, strip
 from verification.services.records import audit
 
 # Model, path to the recipient, and its columns that are theirs. Whence a code was asked for or guessed, and by which
@@ -44,7 +44,8 @@ EXPORTED: dict[str, tuple[Any, str, tuple[str, ...]]] = {
     "sessions": (
         Session,
         "recipient",
-        ("id", "language", "channel", "is_test", "attempts", "created_at", "expires_at", "verified_at"),
+        ("id", "reference", "language", "channel", "is_test", "attempts")
+        + ("created_at", "expires_at", "verified_at", "cancelled_at"),
     ),
     "messages": (
         Message,
@@ -135,7 +136,7 @@ def _erase(recipient: Recipient) -> dict[str, int]:
         "kept": len(kept_messages) + len(kept_sessions),
     }
     strip(kept_messages, list(kept_sessions))
-    wrong_codes.update(network="", subnet="", guess=None, **NO_REQUEST)
+    wrong_codes.update(network="", subnet="", guess=None, **REQUEST_REMOVED)
     GuardedSend.objects.filter(message__in=kept_messages).delete()
     recipient.suppressions.exclude(lifted_at=None).delete()
     recipient.noaccount_set.all().delete()

@@ -18,6 +18,7 @@ from verification.core import crypto
 from verification.models import (
     AlertService,
     IdempotentRequest,
+    IdentityConnection,
     Message,
     Project,
     Provider,
@@ -61,6 +62,7 @@ COLUMNS = (
     EncryptedColumn(Provider, "secrets", ("uuid",), crypto.provider_secrets_binding),
     EncryptedColumn(Provider, "hook_secret", ("uuid",), crypto.provider_hook_binding),
     EncryptedColumn(AlertService, "secret", ("uuid",), crypto.alert_service_binding),
+    EncryptedColumn(IdentityConnection, "secret", ("public_id",), crypto.connection_secret_binding),
     EncryptedColumn(Project, "challenge_secret", ("public_id",), crypto.challenge_secret_binding),
     EncryptedColumn(WebhookSecret, "secret", ("project__public_id",), crypto.webhook_secret_binding),
     EncryptedColumn(TestLogin, "code_encrypted", ("project__public_id", "to"), crypto.test_login_binding),

@@ -23,7 +23,7 @@ from django.utils import timezone
 from verification import sql
 from verification.core import crypto
 from verification.core.errors import UserError
-from verification.core.session_rules import SESSION_SECONDS, VERIFY_TOKEN_SECONDS
+from verification.core.session_rules import LONGEST_VERIFICATION
 from verification.models import (
     Alert,
     ApiKey,
@@ -63,9 +63,7 @@ log = logging.getLogger(__name__)
 MIN_DAYS = LONGEST_DAYS
 # How long audit entries are kept: a year, and time to look back at it. The database refuses to lose the last 90 days.
 AUDIT_KEPT = timedelta(days=400)
-# A session's retention starts when its code and its token have both expired.
-SESSION_AND_TOKEN = timedelta(seconds=SESSION_SECONDS + VERIFY_TOKEN_SECONDS)
-NO_REQUEST: dict[str, Any] = {"request": None, "caller_request": ""}  # the columns of a row that no request made
+REQUEST_REMOVED: dict[str, Any] = {"request": None, "caller_request": ""}  # the ids of a row's request
 FORGOTTEN_FOR = timedelta(days=LONGEST_DAYS)  # how long the limits remember somebody who was erased
 FORMS_SPENT = timedelta(days=1)  # digests of sent forms: longer than a login lasts, and with it any form
 UPDATES_KEPT = timedelta(days=2)  # updates of bots, by which repeated calls are known. Messengers repeat for a day.
@@ -155,7 +153,7 @@ def old_sessions(before: datetime) -> QuerySet[Session]:
     """Return sessions whose code and token ended before then, with no message that is kept and no event on its way."""
     pending = WebhookEvent.objects.filter(session=OuterRef("pk"), due_at__isnull=False)
     kept = Message.objects.filter(session=OuterRef("pk")).exclude(pk__in=old_messages(before).values("pk"))
-    return Session.objects.filter(~Exists(kept), ~Exists(pending), created_at__lt=before - SESSION_AND_TOKEN)
+    return Session.objects.filter(~Exists(kept), ~Exists(pending), created_at__lt=before - LONGEST_VERIFICATION)
 
 
 def _lone_events(before: datetime) -> QuerySet[WebhookEvent]:
@@ -219,7 +217,7 @@ def _purge_project(project: Project, now: datetime, days: int | None) -> dict[st
         counts["hashed"] = _hash_old_rows(project, before)
     else:
         counts["messages"] = _purge_oldest("purge_messages", project, before, first=0)
-        counts["sessions"] = _purge_oldest("purge_sessions", project, before - SESSION_AND_TOKEN, first="")
+        counts["sessions"] = _purge_oldest("purge_sessions", project, before - LONGEST_VERIFICATION, first="")
     return {
         **counts,
         "recipients": _delete(_empty_recipients(before).filter(project=project), project),
@@ -317,11 +315,13 @@ def strip(messages: list[int], sessions: list[str]) -> None:
     """Take from rows what may name a person in other words.
 
     That is vendors' ids (WhatsApp's hold the number), events, callback URLs, prefixes of numbers, tokens, stored
-    answers, client networks, and the ids of requests, which callers choose freely.
+    answers, client networks, and what callers choose freely: the ids of requests, and references.
     """
-    Message.objects.filter(pk__in=messages).update(provider_message_id=None, callback_url="", **NO_REQUEST, subnet="")
-    Session.objects.filter(pk__in=sessions).update(**NO_REQUEST, subnet="")
-    WrongCode.objects.filter(session__in=sessions).update(**NO_REQUEST)
+    Message.objects.filter(pk__in=messages).update(
+        provider_message_id=None, callback_url="", **REQUEST_REMOVED, subnet=""
+    )
+    Session.objects.filter(pk__in=sessions).update(**REQUEST_REMOVED, subnet="", reference="")
+    WrongCode.objects.filter(session__in=sessions).update(**REQUEST_REMOVED)
     DeliveryAttempt.objects.filter(message__in=messages).update(provider_message_id=None, provider_status="", error="")
     WebhookEvent.objects.filter(Q(message__in=messages) | Q(session__in=sessions)).delete()
     IdempotentRequest.objects.filter(message__in=messages).delete()

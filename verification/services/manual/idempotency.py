@@ -1,4 +1,4 @@
-"""``Idempotency-Key``: the same request twice has one effect and one answer.
+"""The same request twice has one effect and one answer: by its ``Idempotency-Key``, or by the id of an identity system.
 
 The row is written in the transaction of the effect itself. A second request with the same key waits at the unique
 constraint for the first one's commit, and then finds its answer. If the first request fails, the second one executes.
@@ -13,21 +13,20 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, body_digests, decrypt, encrypt
-from verification.core.errors import ApiError, FieldError, FieldsInvalid
+from verification.core.errors import ApiError
 from verification.models import IdempotentRequest
 from verification.services.projects.keys import Caller
 
 KEPT = timedelta(hours=24)  # how long a key is remembered, as the API promises. Repetitions come within a day.
 WAIT_MILLISECONDS = 5_000  # wait of a parallel request for the first one's answer, as the API promises.
 COME_BACK_SECONDS = 1  # when a request comes back whose first one took longer than that
-MAX_LENGTH = 255  # characters of a key
 LOCK_NOT_AVAILABLE = "55P03"  # PostgreSQL's code for a lock that did not come within `lock_timeout`
 
 
@@ -47,22 +46,43 @@ def answer_once(
     Raises ``idempotency_conflict`` where the key came with another body or another secret key, and with ``retry_after``
     where the first request is still at work.
     """
-    if not (1 <= len(key) <= MAX_LENGTH and all("!" <= character <= "~" for character in key)):
-        raise FieldsInvalid(FieldError("Idempotency-Key", "invalid", "Give 1 to 255 visible ASCII characters."))
-    digests = body_digests(json.dumps(body, sort_keys=True))
+    return _answer_once(
+        _Request(caller.project.id, key, caller.key_id, json.dumps(body, sort_keys=True), KEPT), execute
+    )
+
+
+def answer_call_once(
+    *, project_id: int, connection_id: int, call: str, kept: timedelta, execute: Callable[[], dict[str, Any]]
+) -> IdempotentAnswer:
+    """The same for a call of an identity system, which is known by ``call`` for as long as ``kept``.
+
+    Raises ``idempotency_conflict`` with ``retry_after`` where the first call is still at work.
+    """
+    key = f"connection {connection_id} {call}"  # no key of a caller's has a space
+    return _answer_once(_Request(project_id, key, None, key, kept), execute)
+
+
+class _Request(NamedTuple):
+    project_id: int
+    key: str
+    key_id: int | None  # of the secret key that it came with; None for an identity system
+    body: str
+    kept: timedelta
+
+
+def _answer_once(request: _Request, execute: Callable[[], dict[str, Any]]) -> IdempotentAnswer:
     with transaction.atomic():
-        answer = _answer(caller, key, digests, execute)
+        answer = _answer(request, execute)
     if isinstance(answer, ApiError):
         raise answer
     return answer
 
 
-def _answer(
-    caller: Caller, key: str, digests: list[bytes], execute: Callable[[], dict[str, Any]]
-) -> IdempotentAnswer | ApiError:
+def _answer(request: _Request, execute: Callable[[], dict[str, Any]]) -> IdempotentAnswer | ApiError:
     """Return a refusal by ``execute`` instead of raising it: raising would roll back what the traffic guard wrote."""
-    stored = _claim(caller, key, digests[0])
-    binding = crypto.idempotent_answer_binding(caller.project.id, key)
+    digests = body_digests(request.body)
+    stored = _claim(request, digests[0])
+    binding = crypto.idempotent_answer_binding(request.project_id, request.key)
     if stored.answer_encrypted is None:  # ours: a row that others can see has its answer
         own = IdempotentRequest.objects.filter(pk=stored.pk)
         try:
@@ -72,7 +92,7 @@ def _answer(
             return refusal
         own.update(answer_encrypted=encrypt(json.dumps(answer), binding=binding), message=answer["message_id"])
         return IdempotentAnswer(answer, is_replayed=False)
-    if bytes(stored.body_digest) not in digests or stored.api_key_id != caller.key_id:
+    if bytes(stored.body_digest) not in digests or stored.api_key_id != request.key_id:
         raise ApiError("idempotency_conflict")
     try:
         answer = dict(json.loads(decrypt(bytes(stored.answer_encrypted), binding=binding)))
@@ -84,15 +104,17 @@ def _answer(
     return IdempotentAnswer(answer, is_replayed=True)
 
 
-def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:
+def _claim(request: _Request, digest: bytes) -> IdempotentRequest:
     """Return the row of this key, and make it if there is none. Wait for another request's commit, within limits."""
-    requests = IdempotentRequest.objects.filter(project_id=caller.project.id, key=key)
-    request = IdempotentRequest(project_id=caller.project.id, key=key, api_key_id=caller.key_id, body_digest=digest)
+    rows = IdempotentRequest.objects.filter(project_id=request.project_id, key=request.key)
+    new = IdempotentRequest(
+        project_id=request.project_id, key=request.key, api_key_id=request.key_id, body_digest=digest
+    )
     try:
         with connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = {WAIT_MILLISECONDS}")
-            requests.filter(created_at__lt=timezone.now() - KEPT).delete()
-            IdempotentRequest.objects.bulk_create([request], ignore_conflicts=True)
+            rows.filter(created_at__lt=timezone.now() - request.kept).delete()
+            IdempotentRequest.objects.bulk_create([new], ignore_conflicts=True)
             cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
     except OperationalError as error:
         if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
@@ -102,4 +124,4 @@ def _claim(caller: Caller, key: str, digest: bytes) -> IdempotentRequest:
                 retry_after=COME_BACK_SECONDS,
             ) from None
         raise
-    return requests.get()
+    return rows.get()

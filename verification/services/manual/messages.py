@@ -17,7 +17,7 @@ from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.limits import origin_of
+from verification.services.protection.limits import request_columns
 from verification.services.protection.recipient import policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import bot_link, usable_channels
@@ -84,7 +84,7 @@ def send_message(
         terms=recipient.terms,
         guard=recipient.guard_terms(is_manual=True),
         language=language,
-        **origin_of(project, request_id, None)._asdict(),
+        **request_columns(project, request_id, None)._asdict(),
     )
     if row.outcome == "channel_not_active":
         raise ApiError(

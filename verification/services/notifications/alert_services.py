@@ -60,7 +60,7 @@ def seal(service: AlertService, secret: str) -> bytes:
 
 def require_place(project: Project) -> None:
     """Raises :class:`UserError` where the project has as many as it may. Call it in the transaction of the insert."""
-    refusal = _("A project has at most {max_alert_services} alert services. Delete one first.").format(
+    refusal = _("A project has at most {max_alert_services} chats and services for alerts. Delete one first.").format(
         max_alert_services=MAX_ALERT_SERVICES
     )
     require_room(project, AlertService.objects.filter(project=project), MAX_ALERT_SERVICES, refusal)
@@ -69,7 +69,8 @@ def require_place(project: Project) -> None:
 def send(service: AlertService, *, title: str, text: str) -> str:
     """Write to a service, and note the outcome with it. Return why it failed, or an empty text."""
     error = _try(service, title, text)[:ERROR_MAX_LENGTH]
-    outcome: dict[str, Any] = {"error": error} if error else {"error": "", "told_at": sql.now()}
+    now = sql.now()
+    outcome: dict[str, Any] = {"error": error, "tried_at": now} | ({} if error else {"told_at": now})
     AlertService.objects.filter(pk=service.pk).update(**outcome)
     return error
 

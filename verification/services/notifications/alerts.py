@@ -6,22 +6,20 @@ The rows are the queue. Workers send them in threads of their own, never a reque
 from __future__ import annotations
 
 import logging
-import smtplib
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.mail import EmailMessage
 from django.db import DatabaseError, transaction
 from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
 from verification import sql
-from verification.core import formats
-from verification.models import Alert, Project
-from verification.services.notifications import alert_services, events, schedule
+from verification.core import formats, mail_server
+from verification.models import Alert
+from verification.services.notifications import alert_services, own_ways, schedule
 
 log = logging.getLogger(__name__)
 
@@ -96,31 +94,22 @@ def _send_by(way: Callable[[Alert], list[str]], alert: Alert) -> list[str]:
     return errors
 
 
-def mail_addresses(project: Project) -> list[str]:
-    """Return the addresses the owner named, or else those of the members."""
-    if project.alert_emails:
-        return list(project.alert_emails)
-    members = project.members.filter(is_active=True).exclude(email="").order_by("pk")
-    return list(members.values_list("email", flat=True))
-
-
 def _mail(alert: Alert) -> list[str]:
-    """Mail the alert. Return why that failed."""
-    addresses = mail_addresses(alert.project)
-    if alert.mailed_at or not addresses:
+    """Mail the alert. Return why that failed. Without a mail server there is nothing to try again."""
+    project = alert.project
+    if alert.mailed_at or not (project.alert_by_mail and own_ways.mail_addresses(project)):
         return []
     page = settings.BASE_URL + reverse("admin:verification_alert_change", args=(alert.pk,))
     at = formats.iso_time(alert.created_at, "seconds")
-    message = EmailMessage(
-        subject=f"[{alert.project.name}] {alert.title}",
-        body=f"{alert.detail}\n\nProject: {alert.project.name}\nAt: {at}\n{page}\n",
-        to=addresses,
-        headers={"Auto-Submitted": "auto-generated"},  # RFC 3834, so that no vacation notice answers
+    error = own_ways.send_mail(
+        project,
+        subject=f"[{project.name}] {alert.title}",
+        body=f"{alert.detail}\n\nProject: {project.name}\nAt: {at}\n{page}\n",
     )
-    try:
-        message.send()
-    except (smtplib.SMTPException, OSError, ValueError) as error:  # ValueError: a character that no header may hold
-        return [f"mail: {type(error).__name__}"]
+    if error == mail_server.NOT_SET_UP:
+        return []
+    if error:
+        return [f"e-mail: {error}"]
     alert.mailed_at = sql.now()
     return []
 
@@ -139,20 +128,18 @@ def _write_to_services(alert: Alert) -> list[str]:
 
 def _post(alert: Alert) -> list[str]:
     """Call the owner's server. Return why that failed."""
-    url = alert.project.alert_url
-    if alert.posted_at or not url:
+    project = alert.project
+    if alert.posted_at or not (project.alert_by_webhook and project.alert_url):
         return []
     body = {
-        "type": "alert",
         "id": alert.pk,
-        "project": alert.project.name,
+        "project": project.name,
         "kind": alert.kind,
         "title": alert.title,
         "detail": alert.detail,
         "created_at": formats.iso_time(alert.created_at, "seconds"),
     }
-    tried = events.call(project=alert.project, url=url, event_id=f"alert_{alert.pk}", body=body)
-    if not tried.is_delivered:
-        return [f"{tried.error}, from the alert address"]
+    if error := own_ways.call_webhook(project, event_id=f"alert_{alert.pk}", body=body):
+        return [f"webhook: {error}"]
     alert.posted_at = sql.now()
     return []

@@ -1,8 +1,8 @@
 """Events: the customer's server is told what happened, by a call signed as Standard Webhooks has it.
 
-An event is the end of a manual send (its callback), or what became of a session. The rows are the queue: each is told
-until the server takes it or the schedule ends. Workers call in threads of their own, so that a slow receiver slows down
-no message.
+An event is the end of a message (for a manual send its callback), or what became of a session. The rows are the queue:
+each is told until the server takes it or the schedule ends. Workers call in threads of their own, so that a slow
+receiver slows down no message.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[DescribedEvent]:
     """
     return sql.call_many(
         DescribedEvent,
-        "claim_events",
+        "claim_events_to_tell",
         limit=limit,
         per_project=PER_PROJECT,
         busy=list(busy),
@@ -78,7 +78,7 @@ def claim_due(*, limit: int, busy: Sequence[int] = ()) -> list[DescribedEvent]:
 
 
 def deliver(row: DescribedEvent) -> None:
-    """Make one call for a claimed event (a row of ``claim_events``) and note its outcome."""
+    """Make one call for a claimed event (a row of ``claim_events_to_tell``) and note its outcome."""
     started_at = time.monotonic()
     parent = traceparents.of_message(row.message_id) or traceparents.of_session(row.session_id)
     with tracing.span("callback", "CLIENT", parent=parent, event=row.type):
@@ -150,7 +150,7 @@ def call(
 
 def described(event: WebhookEvent) -> DescribedEvent:
     """Return the event with all that its body tells."""
-    return sql.call_many(DescribedEvent, "described_events", ids=[event.pk])[0]
+    return sql.call_many(DescribedEvent, "events_to_tell", ids=[event.pk])[0]
 
 
 def send_again(event: WebhookEvent) -> None:
@@ -171,6 +171,12 @@ def send_test_event(*, project: Project, url: str, event_type: str = EventType.M
         raise UserError(f"It was not sent. {full.detail}") from None
 
 
+_MADE_UP_REASONS: dict[str, str] = {
+    EventType.SESSION_REFUSED: "too_many_sends",
+    EventType.SESSION_UNDELIVERED: MessageStatus.FAILED,
+}
+
+
 def _made_up(event_type: str) -> DescribedEvent:
     """Return an event as none has happened: of message 0, or of a session whose id is all zeros."""
     now = sql.now()
@@ -186,9 +192,9 @@ def _made_up(event_type: str) -> DescribedEvent:
         status=MessageStatus.SUCCESS.value,
         error=None,
         finished_at=now,
-        session_id="0" * ULID_LENGTH,
+        session_id=None if is_message else "0" * ULID_LENGTH,
         channel="sms",
-        reason="too_many_sends" if event_type == EventType.SESSION_REFUSED else "",
+        reason=_MADE_UP_REASONS.get(event_type, ""),
         subject="",
         address="+4915112345678",
         language="en",
@@ -196,6 +202,7 @@ def _made_up(event_type: str) -> DescribedEvent:
         opened_at=now,
         expires_at=now,
         shows_recipient=False,
+        reference="",
     )
 
 

@@ -21,13 +21,16 @@ def body_of(row: DescribedEvent) -> dict[str, Any]:
 
 def _message(row: DescribedEvent) -> dict[str, Any]:
     assert row.finished_at is not None  # an event of a message is written when the message ends
-    return {
+    body = {
         "id": row.message_id,
         "channel": row.channel,
         "status": row.status,
         "error": row.error,
         "finished_at": formats.iso_time(row.finished_at),
     }
+    if row.session_id is not None:
+        body |= {"session_id": row.session_id, "reference": row.reference or None}
+    return body
 
 
 def _session(row: DescribedEvent) -> dict[str, Any]:
@@ -39,6 +42,7 @@ def _session(row: DescribedEvent) -> dict[str, Any]:
         "timestamp": formats.iso_time(row.created_at),
         "data": {
             "session_id": row.session_id,
+            "reference": row.reference or None,
             "recipient": recipient,
             "channel": row.channel or None,
             "reason": row.reason or None,

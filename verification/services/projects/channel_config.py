@@ -65,6 +65,7 @@ class ChannelConfig:
     cost_budget: int | None  # in money; the one that is used up, of the day or the month, else None
     is_month_spent: bool
     countries: frozenset[str]
+    session_seconds: int  # that a session lives which could send its code over it, where that is longer; 0 without
     routing: RoutingConfig
     providers: tuple[ProviderConfig, ...]
 
@@ -82,6 +83,10 @@ class ChannelConfig:
     def is_simulation(self) -> bool:
         """Return whether it reaches nobody but the recipients of the sandbox."""
         return all(registry.adapter_class(provider.type).is_simulation for provider in self.providers)
+
+    def carries(self, code: str) -> bool:
+        """Return whether one of its providers takes a code of this form."""
+        return any(registry.adapter_class(provider.type).carries(code) for provider in self.providers)
 
     @cached_property
     def is_messenger(self) -> bool:
@@ -113,6 +118,7 @@ def channel_of(row: Mapping[str, Any], *, site_url: str, budget_ceiling: int) ->
         cost_budget=_spent_budget(row),
         is_month_spent=bool(row["is_over_month"]),
         countries=frozenset(row["countries"]),
+        session_seconds=row["session_seconds"] or 0,
         routing=RoutingConfig(row["routing"], row["explore_percent"] / 100),
         providers=tuple(_provider_of(item) for item in row["providers"] if item["type"] in registry.all_types()),
     )

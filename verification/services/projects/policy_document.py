@@ -43,11 +43,11 @@ WRONG_CODES = (
 DAY_SECONDS = 86_400
 # For how many days a limit counts rows, rounded up. Rows are kept for as long, also of recipients who were erased.
 LONGEST_DAYS = max(-(-window.seconds // DAY_SECONDS) for window in (*SENDS, *WRONG_CODES))
-STRANGERS = {  # the term of each setting of the rule on guesses from many networks
-    "assumed": "guess_assumed",
-    "heavy": "guess_heavy",
-    "subnet_day": "guess_subnet_day",
-    "subnet_tries": "guess_subnet_tries",
+GUESSING = {  # each term of the rule on guesses from many networks (sql/protection/strangers.sql), and its setting
+    "assumed": "guess_assumed",  # wrong codes of all networks beyond which an attack is assumed
+    "heavy": "guess_heavy",  # and beyond which it is a heavy one
+    "subnet_day": "guess_subnet_day",  # wrong codes that one subnet may enter in a day
+    "subnet_tries": "guess_subnet_tries",  # and during an attack
 }
 
 

@@ -15,6 +15,8 @@ from django.conf import settings
 from verification import sql
 from verification.core.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
+from verification.models.channels import SECONDS_AFTER_FALLBACK
+from verification.models.project_settings import LIMITS
 from verification.services.projects import policy_document
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded
 from verification.services.projects.channel_config import ChannelConfig, channel_of
@@ -36,6 +38,7 @@ class GuardConfig:
     block_seconds: int
     block_max_seconds: int
     quiet_seconds: int
+    known_days: int  # 0 where no number passes as known
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class ProjectConfig:
         self.code_digits: bool = row["code_digits"]
         self.code_letters: bool = row["code_letters"]
         self.new_code_on_send: bool = row["new_code_on_send"]
+        self.session_seconds: int = row["session_seconds"]  # at the least; session_seconds_for has what holds
         self.allow_voip: bool = row["allow_voip"]
         self._read_limits(row, platform)
         self._terms: dict[tuple[AddressKind, bool, bool], Any] = {}
@@ -114,19 +118,14 @@ class ProjectConfig:
 
     def _read_limits(self, row: dict[str, Any], platform: dict[str, int]) -> None:
         ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
-        settings_below = {setting: bounded(row[setting], ceiling) for setting, ceiling in ceilings.items()}
-        self.wrong_limits: dict[str, int] = {
-            window.setting: row[window.setting] for window in policy_document.WRONG_CODES
-        }
-        self.send_limits: dict[str, int] = {
-            window.setting: settings_below.get(window.setting, row[window.setting]) for window in policy_document.SENDS
-        }
+        # By the names of the settings: each limit as it holds, the owner's or the operator's ceiling. 0 is none.
+        self.limits: dict[str, int] = {name: bounded(row[name], ceilings.get(name, 0)) for name in LIMITS}
+        self.wrong_limits = {window.setting: self.limits[window.setting] for window in policy_document.WRONG_CODES}
+        self.send_limits = {window.setting: self.limits[window.setting] for window in policy_document.SENDS}
         # Safe lists are the owner's, the ceiling is not.
         self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in policy_document.SENDS}
-        self._strangers = {term: row[setting] for term, setting in policy_document.STRANGERS.items()}
+        self._guessing = {term: row[setting] for term, setting in policy_document.GUESSING.items()}
         self.platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
-        self.creates_per_address = settings_below["creates_per_address"]
-        self.requests_per_second = settings_below["requests_per_second"]
 
     def _read_channels(self, row: dict[str, Any], platform: dict[str, int]) -> None:
         self.active_channels = frozenset(item["type"] for item in row["channels"])  # served by a provider or not
@@ -167,16 +166,28 @@ class ProjectConfig:
                         policy_document.SENDS, self.send_limits_for(is_unlimited=is_unlimited)
                     ),
                     "wrong_codes": policy_document.wrong_code_limits(self.wrong_limits_for(is_simulated=is_simulated)),
-                    "strangers": self._strangers,
+                    "strangers": self._guessing,
                     # A budget of no message refuses the next one, which is what one in money means once it is spent.
                     "budgets": {**self.budgets, **dict.fromkeys(self.spent_costs, 0)},
-                    "waits": self.fallback,
+                    "waits": self._waits_for(kind),
                     "messengers": self.messengers_for(kind),
                     "platform_sms_a_day": self.platform_sms_a_day,
                     **self._events,
                 }
             )
         return self._terms[key]
+
+    def session_seconds_for(self, kind: AddressKind) -> int:
+        """Return how long a new session of such recipients lives: as its slowest channel asks, whichever it goes over.
+
+        So its end is known from the start. A user who changes the channel neither gains nor loses time.
+        """
+        return max([self.session_seconds, *(channel.session_seconds for channel in self.channels_for(kind))])
+
+    def _waits_for(self, kind: AddressKind) -> dict[str, int]:
+        """Return the waits of the fall-back, none so long that the next channel has no time left."""
+        longest = self.session_seconds_for(kind) - SECONDS_AFTER_FALLBACK
+        return {channel: min(seconds, longest) for channel, seconds in self.fallback.items()}
 
     @cached_property
     def terms_of_check(self) -> Any:
@@ -190,7 +201,7 @@ class ProjectConfig:
 
     def _terms_of_check(self, limits: dict[str, int]) -> Any:
         return policy_document.serialised(
-            {"wrong_codes": policy_document.wrong_code_limits(limits), "strangers": self._strangers, **self._events}
+            {"wrong_codes": policy_document.wrong_code_limits(limits), "strangers": self._guessing, **self._events}
         )
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:
@@ -246,6 +257,7 @@ def _guard(row: dict[str, Any]) -> GuardConfig:
         block_seconds=row["guard_block_minutes"] * 60,
         block_max_seconds=row["guard_block_max_minutes"] * 60,
         quiet_seconds=row["guard_quiet_hours"] * 3600,
+        known_days=row["guard_known_days"],
     )
 
 

@@ -48,7 +48,11 @@ def is_asked(recipient: RecipientPolicy) -> bool:
         return False
     if challenge.is_always or recipient.sandbox.needs_challenge:
         return True
-    return is_suspected(recipient.project, client_address) or suspects_recipient(recipient)
+    if limits.is_over_creates(recipient.project, client_address):  # a limit, which holds for known recipients, too
+        return True
+    if _suspects_caller(recipient.project, client_address):
+        return not _is_known(recipient)
+    return suspects_recipient(recipient)
 
 
 def is_caller_asked(project: ProjectConfig, client_address: str) -> bool:
@@ -83,10 +87,22 @@ def _suspects_caller(project: ProjectConfig, client_address: str) -> bool:
 def suspects_recipient(recipient: RecipientPolicy) -> bool:
     """Return whether there is a finding about the number's prefix or country, or one may come soon.
 
-    Only a phone number costs a question to the database.
+    A known recipient is not suspected. Only a phone number costs a question to the database.
     """
     terms = recipient.guard_terms()
-    return terms is not None and bool(sql.call("guard_is_wary", project=recipient.project.id, guard=terms).is_wary)
+    if terms is None:
+        return False
+    to = recipient.address.text
+    return bool(sql.call("guard_is_wary_of", project=recipient.project.id, address=to, guard=terms).is_wary)
+
+
+def _is_known(recipient: RecipientPolicy) -> bool:
+    """Return whether the customer's server proved the recipient, as the traffic guard counts it."""
+    project, days = recipient.project, recipient.project.guard.known_days
+    if not days:
+        return False
+    to = recipient.address.text
+    return bool(sql.call("is_known_address", project=project.id, address=to, days=days).is_known_address)
 
 
 def ask(recipient: RecipientPolicy) -> None:

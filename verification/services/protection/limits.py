@@ -25,11 +25,14 @@ from verification.core.caching import Breaker, Cached, Cooldown
 from verification.core.errors import ApiError, DecisionRecord
 from verification.core.networks import is_neighbour, read_address
 from verification.services.projects.snapshot import ProjectConfig
+from verification.services.protection import quotas
+from verification.services.protection.quotas import Quota
 
 log = logging.getLogger(__name__)
 
 ADDRESS_WINDOW_MINUTES = 10  # the window of a project's limit of session creates from one client address.
 UNKNOWN_KEYS_PER_MINUTE = 30  # from one client address: room for a server whose key was revoked, none for a search.
+WRONG_PROOFS_PER_MINUTE = 30  # calls of a connection that prove nothing, from one client address: as for unknown keys.
 PUZZLES_PER_MINUTE = 300  # from one client address, which thousands of people may share.
 # Failed challenges from one client address. A person fails a few; each costs a call to the vendor and a thread's wait.
 FAILED_CHALLENGES_PER_MINUTE = 60
@@ -51,10 +54,10 @@ T = TypeVar("T")
 
 def count_request(project: ProjectConfig) -> None:
     """Count one session create or manual send of the project. Raises ``rate_limited``."""
-    if project.requests_per_second:
-        item = RateLimitItemPerSecond(project.requests_per_second)
+    if limit := project.limits["requests_per_second"]:
+        item = RateLimitItemPerSecond(limit)
         decision = DecisionRecord(project.id, "requests_per_second", WHOLE_PROJECT)
-        _hit(item, f"project:{project.id}", REQUESTS_USED_UP, decision)
+        _hit(item, f"project:{project.id}", REQUESTS_USED_UP, decision, told_as=quotas.PROJECT)
 
 
 def count_create(project: ProjectConfig, client_address: str) -> ApiError | None:
@@ -70,6 +73,7 @@ def count_create(project: ProjectConfig, client_address: str) -> ApiError | None
                 "Too many sessions were created from this client address. If it is your own server's, list it among "
                 "the project's server addresses.",
                 DecisionRecord(project.id, "client_address", network_of(client_address)),
+                told_as=quotas.CLIENT_ADDRESS,
             )
         except ApiError as refusal:
             return refusal
@@ -95,6 +99,15 @@ def count_unknown_key(client_address: str) -> None:
 def has_sent_unknown_keys(client_address: str) -> bool:
     """Return whether this process knows the address to be over the limit of unknown keys. The cache is not asked."""
     return bool(_full) and _full.left(_unknown_keys(client_address)) > 0
+
+
+def count_wrong_proof(client_address: str) -> None:
+    """Count one call of a connection without the right proof, or of none that there is. Raises ``rate_limited``."""
+    _hit(
+        RateLimitItemPerMinute(WRONG_PROOFS_PER_MINUTE),
+        f"proof:{network_of(client_address)}",
+        "Too many calls without a right proof came from this client address.",
+    )
 
 
 def counted_network(project: ProjectConfig, client_address: str) -> str:
@@ -124,7 +137,8 @@ def count_puzzle(client_address: str) -> None:
     """Count one puzzle for this address. Raises ``rate_limited``."""
     if not is_neighbour(client_address):
         item = RateLimitItemPerMinute(PUZZLES_PER_MINUTE)
-        _hit(item, f"puzzle:{network_of(client_address)}", "Too many puzzles were asked for from this client address.")
+        detail = "Too many puzzles were asked for from this client address."
+        _hit(item, f"puzzle:{network_of(client_address)}", detail, told_as=quotas.PUZZLES)
 
 
 def require_few_failed_challenges(project: ProjectConfig, client_address: str) -> None:
@@ -169,9 +183,10 @@ def _unknown_keys(client_address: str) -> tuple[RateLimitItem, str]:
 
 def _creates(project: ProjectConfig, client_address: str) -> RateLimitItem | None:
     """Return the limit of session creates that holds for this address, if any."""
-    if not project.creates_per_address or _is_exempt(project, client_address):
+    limit = project.limits["creates_per_address"]
+    if not limit or _is_exempt(project, client_address):
         return None
-    return RateLimitItemPerMinute(project.creates_per_address, ADDRESS_WINDOW_MINUTES)
+    return RateLimitItemPerMinute(limit, ADDRESS_WINDOW_MINUTES)
 
 
 def _create_key(project: ProjectConfig, client_address: str) -> str:
@@ -206,18 +221,20 @@ _away: Breaker[str] = Breaker(seconds=AWAY_SECONDS)
 _full: Cooldown[tuple[RateLimitItem, str]] = Cooldown(MAX_REMEMBERED)  # by limit and caller: until its window ends
 
 
-def _hit(item: RateLimitItem, who: str, detail: str, decision: DecisionRecord | None = None) -> None:
-    """Count one, or raise ``rate_limited``.
+def _hit(
+    item: RateLimitItem, who: str, detail: str, decision: DecisionRecord | None = None, *, told_as: str | None = None
+) -> None:
+    """Count one, or raise ``rate_limited``. ``told_as`` names the limit where the answer tells the caller of it.
 
     A caller whose window is used up is refused from memory, so that a flood costs the cache nothing.
     """
-    left = _full.left((item, who))
-    if left > 1:
-        wait = math.ceil(left)
-    else:  # waits are rounded up, so the window may be over in its last second
-        wait = _ask(lambda limiter: _wait(limiter, item, who))
+    left, wait = 0, math.ceil(_full.left((item, who)))
+    if wait <= 1:  # waits are rounded up, so the window may be over in its last second
+        left, wait = _ask(lambda limiter: _count(limiter, item, who))
         if wait > 1:
             _full.begin((item, who), wait)
+    if told_as:
+        quotas.note(Quota(told_as, item.amount, item.get_expiry(), left, wait or None))
     if wait:
         raise ApiError("rate_limited", detail, retry_after=wait, decision=decision)
 
@@ -240,29 +257,36 @@ def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:
     return question(_own_counter())
 
 
-def _wait(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> int:
-    """Count one. Return 0, or the seconds until the window is over."""
-    if limiter.hit(item, NAMESPACE, who):
-        return 0
-    return _seconds_until(limiter.get_window_stats(item, NAMESPACE, who).reset_time)
+def _count(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> tuple[int, int]:
+    """Count one, as the library's ``hit`` does, which keeps the count to itself.
+
+    Return how many more the window takes, and 0; or 0, and the seconds until the window is over.
+    """
+    count = limiter.storage.incr(item.key_for(NAMESPACE, who), item.get_expiry())
+    if count <= item.amount:
+        return item.amount - count, 0
+    return 0, _seconds_until(limiter.get_window_stats(item, NAMESPACE, who).reset_time)
 
 
 def _seconds_until(moment: float) -> int:
     return max(1, math.ceil(moment - time.time()))
 
 
-class Origin(NamedTuple):
-    """The columns of an origin, named as the parameters of the SQL functions are."""
+class RequestColumns(NamedTuple):
+    """What a row keeps of its request, by the names of the columns and of the SQL functions' parameters."""
 
     request: str | None
     caller_request: str
     subnet: str
 
 
-NO_REQUEST = Origin(None, "", "")  # a send that no request asked for
+NO_REQUEST = RequestColumns(None, "", "")  # a send that no request asked for
 
 
-def origin_of(project: ProjectConfig, request_id: str, client_address: str | None) -> Origin:
-    """Return the origin. A ``client_address`` of None is the customer's own server, whose network tells nothing."""
+def request_columns(project: ProjectConfig, request_id: str, client_address: str | None) -> RequestColumns:
+    """Return what a row keeps of a request.
+
+    A ``client_address`` of None is the customer's own server, whose network tells nothing.
+    """
     subnet = "" if client_address is None else subnet_of(project, client_address)
-    return Origin(*ids.request_id_columns(request_id), subnet)
+    return RequestColumns(*ids.request_id_columns(request_id), subnet)

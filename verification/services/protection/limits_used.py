@@ -49,13 +49,13 @@ def limits_used(recipient: Recipient) -> list[LimitUse]:
     sends = _latest_sends(recipient, max(send_limits.values()))
     wrong = _latest_wrong_codes(recipient, max(wrong_limits.values()))
     return [
-        *_standings("codes sent", sends, send_limits, policy_document.SENDS),
-        *_standings("wrong codes", wrong, wrong_limits, policy_document.WRONG_CODES),
+        *_uses("codes sent", sends, send_limits, policy_document.SENDS),
+        *_uses("wrong codes", wrong, wrong_limits, policy_document.WRONG_CODES),
     ]
 
 
 def blocked_channels(recipient: Recipient) -> list[tuple[str, datetime]]:
-    """Return the channels that are blocked for their 60 seconds, each with the end of its block."""
+    """Return the channels that are blocked after a code, each with the end of its block."""
     rows = (
         Message.objects.filter(recipient=recipient, created_at__gt=timezone.now() - BLOCK, session__isnull=False)
         .filter(Q(is_counted=True) | Q(is_test=True))
@@ -83,7 +83,7 @@ def _latest_wrong_codes(recipient: Recipient, number: int) -> list[datetime]:
     return list(rows.order_by("-created_at").values_list("created_at", flat=True)[:number])
 
 
-def _standings(
+def _uses(
     what: str, moments: Sequence[datetime], limits: Mapping[str, int], windows: Sequence[policy_document.Window]
 ) -> list[LimitUse]:
     now = timezone.now()

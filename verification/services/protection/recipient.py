@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 from providers.sandbox import Simulated, outcome_of
 from verification import sql
 from verification.core import crypto
-from verification.core.addresses import Address
-from verification.core.session_rules import SESSION_SECONDS, WRONG_CODES_THAT_LOCK
+from verification.core.addresses import Address, mask
+from verification.core.session_rules import WRONG_CODES_THAT_LOCK
 from verification.models import GuardMode, GuardRule, Session, Subscription
 from verification.services.projects import policy_document
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, TestLoginConfig
 
 SUBSCRIBER_DIGITS = 4  # the last digits of a number, which a prefix leaves out: 10,000 numbers share one
 SIMULATED_RETRY_SECONDS = 600  # the wait that the simulated limit tells, as that of sends in 10 minutes would
-SHORTEST_SECONDS = 1  # the life of a session that is over before anybody can type its code
+ENDS_AT_ONCE_SECONDS = 1  # the life of a session that is over before anybody can type its code
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,8 @@ class SandboxPolicy:
     is_simulated: bool = True
     refusal: tuple[str, int | None] | None = None  # of each send, as (outcome of an SQL function, seconds to wait)
     needs_challenge: bool = False
-    attempts_max: int | None = None  # None: the usual number
-    session_seconds: int | None = None  # None: the usual life
+    starts_locked: bool = False
+    ends_at_once: bool = False
     has_known_code: bool = True
     forgets_bot: bool = False
 
@@ -39,8 +39,8 @@ _POLICIES = {
     Simulated.OVER_LIMIT: SandboxPolicy(refusal=("too_many_sends", SIMULATED_RETRY_SECONDS)),
     Simulated.GUARDED: SandboxPolicy(refusal=("guarded", None)),
     Simulated.WRONG_CODE: SandboxPolicy(has_known_code=False),
-    Simulated.LOCKED: SandboxPolicy(attempts_max=0),
-    Simulated.EXPIRED: SandboxPolicy(session_seconds=SHORTEST_SECONDS),
+    Simulated.LOCKED: SandboxPolicy(starts_locked=True),
+    Simulated.EXPIRED: SandboxPolicy(ends_at_once=True),
     Simulated.CHALLENGE: SandboxPolicy(needs_challenge=True),
     Simulated.BOT_STARTS: SandboxPolicy(forgets_bot=True),
 }
@@ -90,13 +90,13 @@ class RecipientPolicy(NamedTuple):
     @property
     def session_seconds(self) -> int:
         """The life of a new session."""
-        forced = self.sandbox.session_seconds
-        return SESSION_SECONDS if forced is None else forced
+        if self.sandbox.ends_at_once:
+            return ENDS_AT_ONCE_SECONDS
+        return self.project.session_seconds_for(self.address.kind)
 
     def attempts_max(self, code_length: int) -> int:
         """Return how many wrong codes lock a new session."""
-        forced = self.sandbox.attempts_max
-        return WRONG_CODES_THAT_LOCK[code_length] if forced is None else forced
+        return 0 if self.sandbox.starts_locked else WRONG_CODES_THAT_LOCK[code_length]
 
     @property
     def send_limits(self) -> dict[str, int]:
@@ -120,10 +120,11 @@ class RecipientPolicy(NamedTuple):
             return policy_document.with_erased(terms, crypto.erased_address(address.text))
         return terms
 
-    def guard_terms(self, *, is_manual: bool = False) -> Any:
+    def guard_terms(self, *, is_manual: bool = False, is_handed: bool = False) -> Any:
         """Return what the SQL functions need to judge a send to this recipient, or None where the guard has no say.
 
-        Manual sends are counted apart and only observed, unless the project enforces them too.
+        Manual sends are counted apart and only observed, unless the project enforces them too. A code that an identity
+        system handed over is judged as a session's.
         """
         guard, address = self.project.guard, self.address
         if guard.mode == GuardMode.OFF or not address.is_phone or self.is_unlimited:
@@ -141,6 +142,9 @@ class RecipientPolicy(NamedTuple):
                 "block": guard.block_seconds,
                 "block_max": guard.block_max_seconds,
                 "quiet": guard.quiet_seconds,
+                "known_days": guard.known_days,
+                "masked": mask(address.text),
+                **({"is_handed": True} if is_handed else {}),
             }
         )
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from providers.base import Adapter
 from providers.errors import SettingsInvalid
+from verification.core.addresses import domain_of
 from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed
 from verification.models import Project, Provider, RoutingRule, SenderRule
@@ -42,6 +43,8 @@ class LiveProvider:
     weight: int
     only_prefixes: tuple[str, ...]
     except_prefixes: tuple[str, ...]
+    only_domains: frozenset[str]
+    except_domains: frozenset[str]
     senders: dict[str, SenderRule]
     open_until: datetime | None
     latency: LatencyProfile
@@ -49,7 +52,9 @@ class LiveProvider:
     rules: dict[str, int] = field(default_factory=dict)
 
     def serves(self, address: str) -> bool:
-        """Return whether its prefixes let it serve this number. E-mail addresses have none."""
+        """Return whether its prefixes let it serve this number, or its domains this e-mail address."""
+        if domain := domain_of(address):
+            return (not self.only_domains or domain in self.only_domains) and domain not in self.except_domains
         if self.only_prefixes and not address.startswith(self.only_prefixes):
             return False
         return not address.startswith(self.except_prefixes)
@@ -125,6 +130,8 @@ def _live_provider(row: Any, ahead: timedelta, latency: LatencyProfile) -> LiveP
         weight=row.weight,
         only_prefixes=tuple(row.only_prefixes),
         except_prefixes=tuple(row.except_prefixes),
+        only_domains=frozenset(row.only_domains),
+        except_domains=frozenset(row.except_domains),
         senders={rule.prefix: rule for rule in row.sender_rules.all()},
         open_until=open_until and open_until + ahead,
         latency=latency,

@@ -108,8 +108,8 @@ def cost_of(own: PriceBook, message: OutgoingMessage, result: Result) -> Attempt
         return NO_COST
     segments = segments_of(message)
     # An adapter may be of the operator's own making: a price that no row can hold is none.
-    if (told := result.price) and (told := prices.price(told.amount, told.currency)):
-        return AttemptCost(segments, told.amount, told.currency)
+    if (charged := result.price) and (charged := prices.price(charged.amount, charged.currency)):
+        return AttemptCost(segments, charged.amount, charged.currency)
     found = own.find(message.to, message.country, datetime.now(UTC).date()) if own.places else None
     if found is None:
         return AttemptCost(segments)

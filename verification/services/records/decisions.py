@@ -31,29 +31,84 @@ SUBJECT_MAX_LENGTH = 120  # characters, as the column has
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The words of a rule for owners: its name, and the meaning of its line in the log.
+    """The words of a rule for owners: its name, the meaning of its line in the log, and what they can do about it.
 
+    ``page`` names the model whose list helps, as ``Advice`` does; empty where none does.
     ``is_limit``: callers reach it by repeating requests, so it is counted in memory and written now and then.
+    ``refuses`` is false for one that lets a code go out, and tells in which way.
     """
 
     title: StrOrPromise
     meaning: StrOrPromise
+    remedy: StrOrPromise = ""
+    page: str = ""
     is_limit: bool = False
+    refuses: bool = True
 
 
+_OF_A_FINDING = _("If this traffic is honest, lift the finding in the traffic guard."), "guardblock"
 RULES = {
-    "country": Rule(_("Country not allowed"), _("The project lists the countries that it sends to, and not this one.")),
+    "country": Rule(
+        _("Country not allowed"),
+        _("The project lists the countries that it sends to, and not this one."),
+        _("Add the country to the project's list if you want to send there."),
+        "project",
+    ),
     "number_type": Rule(
         _("Type of number"),
         _("Numbers of this type get no messages: premium rate, pagers, VoIP unless allowed, and so on."),
+        _("Ask the user for a mobile number, or allow VoIP numbers in the project."),
+        "project",
     ),
-    "block_list": Rule(_("Block list"), _("An entry of the project's block list, or of the platform's, matched.")),
+    "block_list": Rule(
+        _("Block list"),
+        _("An entry of the project's block list, or of the platform's, matched."),
+        _("If it should not be blocked, take the entry off the list, or put it on the safe list."),
+        "listentry",
+    ),
     "sandbox": Rule(
         _("Not of the sandbox"),
         _("A test project sends to the sandbox's recipients alone. Users need a live project."),
     ),
-    "kill_switch": Rule(_("Switched off"), _("The operator stopped this traffic for the time being.")),
-    "daily_budget": Rule(_("Daily budget"), _("The channel's budget of the day was used up.")),
+    "known_number": Rule(
+        _("Known number"),
+        _("The traffic guard would have refused it, but your server had verified the number before."),
+        refuses=False,
+    ),
+    "code_form": Rule(
+        _("Channel passed over"),
+        _("Its service takes no code of this form, such as one with letters, so another channel had its turn."),
+        refuses=False,
+    ),
+    "no_channel_for_code": Rule(
+        _("No channel for this code"),
+        _("No channel of the project takes a code of this form: letters, or more digits than the service allows."),
+        _("Set up a channel that takes such codes, or let your login system send six digits."),
+        "channel",
+    ),
+    "connection": Rule(
+        _("Call of a connection not understood"),
+        _("An identity system called with what is no code for a recipient. The line says what was wrong."),
+        _("Compare what the system sends with the guide to connections."),
+        is_limit=True,
+    ),
+    "connection_proof": Rule(
+        _("Call of a connection without proof"),
+        _("Somebody called a connection's address without the right secret. Is it the one that the system has?"),
+        _("Enter the connection's secret in the system again, or make a new connection."),
+        is_limit=True,
+    ),
+    "kill_switch": Rule(
+        _("Switched off"),
+        _("The operator stopped this traffic for the time being."),
+        _("The operator stopped sending; ask when it goes on."),
+    ),
+    "daily_budget": Rule(
+        _("Daily budget"),
+        _("The channel's budget of the day was used up."),
+        _("Raise the channel's budget of the day, or wait until midnight UTC."),
+        "channel",
+    ),
     "secret_key_network": Rule(
         _("Secret key from elsewhere"),
         _("A valid secret key was used from outside the project's networks. Was it stolen?"),
@@ -61,18 +116,25 @@ RULES = {
     "platform_recipient_limit": Rule(
         _("Too many SMS to one person"),
         _("All projects together have sent this recipient as many SMS as a day allows."),
+        _("The limit is the operator's. It is free again tomorrow."),
     ),
     "too_many_sends": Rule(
         _("Too many codes to one person"),
         _("The project's limits of sends to one recipient were used up."),
+        _("Wait, or raise the project's limits of sends to one recipient."),
+        "project",
         is_limit=True,
     ),
     "session_sends": Rule(
-        _("Too many sends of one session"), _("The five sends of a session were used up."), is_limit=True
+        _("Too many sends of one session"),
+        _("The five sends of a session were used up."),
+        _("The user starts anew: a session has five sends."),
+        is_limit=True,
     ),
     "too_many_attempts": Rule(
         _("Too many wrong codes of one person"),
         _("So many wrong codes were entered that no further code is sent or compared for now."),
+        _("Wait until the recipient's page shows the limit as free."),
         is_limit=True,
     ),
     "session_locked": Rule(
@@ -83,18 +145,29 @@ RULES = {
     "channel_timeout": Rule(
         _("60 seconds not over"),
         _("A code was asked for again within 60 seconds, over the same channel."),
+        _("Let the app show its countdown: 60 seconds lie between two codes of one channel."),
         is_limit=True,
     ),
     "suppressed": Rule(
-        _("Suppressed"), _("The recipient is on the suppression list, after a bounce or an opt-out."), is_limit=True
+        _("Suppressed"),
+        _("The recipient is on the suppression list, after a bounce or an opt-out."),
+        _("If the recipient wants messages again, lift the suppression."),
+        "suppression",
+        is_limit=True,
     ),
     "client_address": Rule(
         _("Too many sessions from one address"),
         _("One client address opened more sessions than allowed. If it is your own server's, list it in the project."),
+        _("If it is your own server's address, list it in the project."),
+        "project",
         is_limit=True,
     ),
     "requests_per_second": Rule(
-        _("Too many requests in a second"), _("The project's limit of requests in a second was reached."), is_limit=True
+        _("Too many requests in a second"),
+        _("The project's limit of requests in a second was reached."),
+        _("Raise the project's requests in a second."),
+        "project",
+        is_limit=True,
     ),
     "hooks_per_second": Rule(
         _("Too many reports in a second"),
@@ -104,8 +177,10 @@ RULES = {
         ),
         is_limit=True,
     ),
-    **{rule.value: Rule(rule.label, info.meaning) for rule, info in GUARD_RULES.items()},
+    **{rule.value: Rule(rule.label, info.meaning, *_OF_A_FINDING) for rule, info in GUARD_RULES.items()},
 }
+# The guard's refusal as a session notes it. The decision log names the very rule of the guard.
+GUARDED = Rule(_("Traffic guard"), _("The traffic guard refused SMS and calls to this number."), *_OF_A_FINDING)
 
 # Outcomes of the SQL functions that are known here by another name.
 _RULE_OF_OUTCOME = {"over_budget": "daily_budget", "over_platform_limit": "platform_recipient_limit"}

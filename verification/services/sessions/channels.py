@@ -15,7 +15,7 @@ from verification.services.protection.recipient import RecipientPolicy
 
 @dataclass(frozen=True, slots=True)
 class ChannelAnswer:
-    """A channel as one session sees it. ``timeout`` is the rest of its 60-second block in whole seconds."""
+    """A channel as one session sees it. ``timeout`` is the rest of its block in whole seconds."""
 
     name: str
     type: str

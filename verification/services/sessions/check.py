@@ -17,7 +17,7 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of
 from verification.services.protection.guard import guessing
-from verification.services.protection.limits import origin_of
+from verification.services.protection.limits import request_columns
 from verification.services.protection.recipient import sandbox_policy
 
 _CODE = re.compile(rf"[0-9A-Za-z]{{1,{MAX_GUESS_CHARACTERS}}}")
@@ -33,9 +33,14 @@ class CheckedCode:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedAddress:
+    """What a token proves. ``is_replayed``: an earlier request with this key has used the token up."""
+
     text: str
     kind: AddressKind
     is_test: bool
+    session_id: str
+    channel: str
+    is_replayed: bool
 
 
 def check_code(
@@ -49,7 +54,7 @@ def check_code(
     Raises ``rate_limited`` for a client network that seems to guess; that spends no attempt.
     """
     network = "" if client_address is None else limits.counted_network(project, client_address)
-    origin = origin_of(project, request_id, client_address)
+    columns = request_columns(project, request_id, client_address)
     guessing.require_no_guesser(project, network)
     token = ids.generate_verify_token()
     row = sql.call(
@@ -62,14 +67,14 @@ def check_code(
         terms=_terms(project, session_id),
         network=network,
         guess=guess_digest(code.strip(" ").upper(), project_id=project.id),
-        **origin._asdict(),
+        **columns._asdict(),
     )
     if row.outcome == "verified":
         return CheckedCode(token, row.is_test)
     if row.outcome == "invalid_code":
         raise ApiError("invalid_code", attempts_left=row.attempts_left)
     if row.outcome == "stranger_refused":
-        raise guessing.subnet_refusal(project, origin.subnet, row.retry_after, row.figures)
+        raise guessing.subnet_refusal(project, columns.subnet, row.retry_after, row.figures)
     raise refusal_of(project, row.outcome, row.retry_after, to=row.address or "", channel=None)
 
 
@@ -82,15 +87,27 @@ def _terms(project: ProjectConfig, session_id: str) -> Any:
     return project.terms_of_simulated_check if is_simulated else project.terms_of_check
 
 
-def redeem_verify_token(*, project: ProjectConfig, token: str, request_id: str = "") -> VerifiedAddress:
-    """Use up a token. Raises ``verify_token_not_found`` and ``verify_token_expired``."""
+def redeem_verify_token(
+    *, project: ProjectConfig, token: str, key: str | None = None, request_id: str = ""
+) -> VerifiedAddress:
+    """Use up a token. With the ``key`` that used it up, as long as it would be good, the same is returned again.
+
+    Raises ``verify_token_not_found`` and ``verify_token_expired``.
+    """
     request, caller_request = ids.request_id_columns(request_id)
     row = sql.call(
-        "redeem_token", project=project.id, digest=_digest(token), request=request, caller_request=caller_request
+        "redeem_verify_token",
+        project=project.id,
+        digest=_digest(token),
+        key=None if key is None else stored_digest(key, kind="idempotency key"),
+        request=request,
+        caller_request=caller_request,
     )
     if row.outcome != "redeemed":
         raise refusal(row.outcome)
-    return VerifiedAddress(row.address, kind_of(row.address), row.is_test)
+    return VerifiedAddress(
+        row.address, kind_of(row.address), row.is_test, row.session_id, row.channel, is_replayed=row.is_replayed
+    )
 
 
 def _digest(token: str) -> bytes:

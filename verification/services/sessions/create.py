@@ -6,15 +6,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from django.db import transaction
+
 from verification import sql
 from verification.core import crypto, ids
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
+from verification.models import Session
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, limits
 from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
-from verification.services.protection.limits import Origin, origin_of
+from verification.services.protection.limits import RequestColumns, request_columns
 from verification.services.protection.recipient import RecipientPolicy, forget_bot, policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import ChannelAnswer, session_channels, usable_channels
@@ -29,16 +32,19 @@ from verification.worker import wake
 class CreateOptions:
     """What a caller asks for besides the recipient. With ``send`` the code goes out unless the block still runs.
 
+    ``preferred_languages`` are the user's, as the header ``Accept-Language`` tells them.
     ``challenge_token`` is the caller's answer to a challenge, which works once. Test logins are never asked for one.
     A ``client_address`` of None stands for the customer's own server, which showed a secret key: as in a manual send,
-    it is asked for no challenge and bound by no limit per client address.
+    it is asked for no challenge and bound by no limit per client address. ``reference`` is the caller's own word for
+    the session; without one a live session keeps its own.
     """
 
     client_address: str | None
     channel_type: str | None = None
     send: bool = True
-    accept_language: str = ""
+    preferred_languages: str = ""
     challenge_token: str | None = None
+    reference: str | None = None
     request_id: str = ""
 
 
@@ -66,15 +72,15 @@ def create_session(project: ProjectConfig, address: Address, options: CreateOpti
     recipient = policy_for(project, address, client_address=options.client_address)
     with RecordedRefusals(project, to=address.text):
         channels, used_answer = _admit(recipient, options)
-        origin = origin_of(project, options.request_id, options.client_address)
-        row = _open_or_find(recipient, options, channels, used_answer, origin)
+        columns = request_columns(project, options.request_id, options.client_address)
+        row = _open_or_find(recipient, options, channels, used_answer, columns)
         is_renewed = row.outcome == "renew"
         if is_renewed:
             # A code is bound to the id of its session, and only now is it known that this one was open already. So its
             # new code is sent as a re-send, and the session is read anew: three more round trips, for
             # `new_code_on_send`.
-            is_renewed = _renew(recipient, row, origin)
-            row = _open_or_find(recipient, replace(options, send=False), channels, None, origin)
+            is_renewed = _renew(recipient, row, columns)
+            row = _open_or_find(recipient, replace(options, send=False), channels, None, columns)
         if row.outcome == "too_many_attempts" and options.challenge_token is None:
             challenges.ask(recipient)
         if row.outcome != "opened":
@@ -129,7 +135,26 @@ def _open_or_find(
     options: CreateOptions,
     channels: list[ChannelConfig],
     used_answer: bytes | None,
-    origin: Origin,
+    columns: RequestColumns,
+) -> Any:
+    if options.reference is None:
+        return _call(recipient, options, channels, used_answer, columns)
+    # In one transaction, so that no event of the session is told without it.
+    with transaction.atomic():
+        row = _call(recipient, options, channels, used_answer, columns)
+        if row.outcome == "opened":
+            Session.objects.filter(pk=row.session_id).exclude(reference=options.reference).update(
+                reference=options.reference
+            )
+    return row
+
+
+def _call(
+    recipient: RecipientPolicy,
+    options: CreateOptions,
+    channels: list[ChannelConfig],
+    used_answer: bytes | None,
+    columns: RequestColumns,
 ) -> Any:
     project, address = recipient.project, recipient.address
     new = new_session_code(recipient)
@@ -147,7 +172,7 @@ def _open_or_find(
         attempts_max=recipient.attempts_max(new.settings.length),
         link_payload=ids.generate_link_payload(),
         lives_seconds=recipient.session_seconds,
-        language=best_language(options.accept_language, project.languages),
+        language=best_language(options.preferred_languages, project.languages),
         test_login=new.test_login,
         challenge=used_answer,
         send=options.send,
@@ -156,15 +181,15 @@ def _open_or_find(
         message=ids.generate_message_id(),
         terms=recipient.terms,
         guard=recipient.guard_terms(),
-        **origin._asdict(),
+        **columns._asdict(),
     )
 
 
-def _renew(recipient: RecipientPolicy, row: Any, origin: Origin) -> bool:
+def _renew(recipient: RecipientPolicy, row: Any, columns: RequestColumns) -> bool:
     """Send a new code of the session, unless another caller has just done so. Return whether it was sent."""
     project = recipient.project
     try:
-        queue_code(recipient, find_open(project, row.session_id), project.channels[row.sent_to], origin)
+        queue_code(recipient, find_open(project, row.session_id), project.channels[row.sent_to], columns)
     except ApiError as refusal:
         if refusal.problem_code != "channel_timeout":
             raise

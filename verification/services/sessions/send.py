@@ -13,7 +13,7 @@ from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges
 from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
-from verification.services.protection.limits import NO_REQUEST, Origin, origin_of
+from verification.services.protection.limits import NO_REQUEST, RequestColumns, request_columns
 from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import ChannelAnswer, bot_link, session_channel, usable_channels
@@ -57,7 +57,7 @@ def resend_code(project: ProjectConfig, session_id: str, options: ResendOptions)
             recipient,
             session,
             channel,
-            origin_of(project, options.request_id, options.client_address),
+            request_columns(project, options.request_id, options.client_address),
             used_answer=used_answer,
             may_ask=options.challenge_token is None,
         )
@@ -90,7 +90,7 @@ def queue_code(
     recipient: RecipientPolicy,
     session: FoundSession,
     channel: ChannelConfig,
-    origin: Origin,
+    columns: RequestColumns,
     *,
     used_answer: bytes | None = None,
     may_ask: bool = False,
@@ -114,7 +114,7 @@ def queue_code(
         challenge=used_answer,
         terms=recipient.terms,
         guard=recipient.guard_terms(),
-        **origin._asdict(),
+        **columns._asdict(),
     )
     if row.outcome == "channel_not_active":
         raise ApiError(

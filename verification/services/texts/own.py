@@ -34,7 +34,6 @@ MAX_SEGMENTS = 2  # SMS that one message may cost
 VENDOR_WORDED = frozenset({ChannelType.MESSENGER_B})  # channels whose platform words the message itself
 PLACEHOLDERS = frozenset({"code", "project", "minutes"})
 SAMPLE_CODES = {(True, False): "471836", (False, True): "KTRMWH", (True, True): "K7R3WH"}  # by digits, letters
-SAMPLE_MINUTES = 3  # a session's life
 
 _ANY_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _WITH_SCHEME = re.compile(
@@ -122,7 +121,7 @@ def sample_values(project: Project) -> dict[str, str]:
     """Return what previews write for the placeholders."""
     code = SAMPLE_CODES[project.code_digits, project.code_letters]
     code = (code * project.code_length)[: project.code_length]
-    return {"code": code, "project": project.name, "minutes": str(SAMPLE_MINUTES)}
+    return {"code": code, "project": project.name, "minutes": str(_minutes(project))}
 
 
 def sms_tail(project: Project) -> str:
@@ -186,7 +185,7 @@ def preview(*, project: Project, channel: str, language: str, text: str, subject
         language=language,
         code=sample_values(project)["code"],
         project=_style(project),
-        minutes=SAMPLE_MINUTES,
+        minutes=_minutes(project),
     )
 
 
@@ -218,7 +217,12 @@ def _typical(project: Project, text: str) -> str:
 
 
 def _sample(project: Project) -> dict[str, str]:
-    return {"code": "0" * project.code_length, "project": project.name, "minutes": str(SAMPLE_MINUTES)}
+    return {"code": "0" * project.code_length, "project": project.name, "minutes": str(_minutes(project))}
+
+
+def _minutes(project: Project) -> int:
+    """Return the minutes that a text tells: those of a session that no channel makes longer."""
+    return max(1, round(project.session_seconds / 60))
 
 
 def _style(project: Project) -> Style:

@@ -40,18 +40,18 @@ def languages() -> tuple[str, ...]:
     return tuple(_texts())
 
 
-def best_language(accept_language: str, offered: Sequence[str]) -> str | None:
+def best_language(preferred: str, offered: Sequence[str]) -> str | None:
     """Return the best match of an ``Accept-Language`` header (RFC 9110) among ``offered``, or None.
 
     If ``offered`` is empty, every language with a built-in text is offered. ``de`` serves ``de-AT``.
     """
-    return _best_language(accept_language[:MAX_ACCEPT_LANGUAGE], tuple(offered or languages()))
+    return _best_language(preferred[:MAX_ACCEPT_LANGUAGE], tuple(offered or languages()))
 
 
 @lru_cache(maxsize=1_024)  # browsers send few different headers, and made-up ones only push each other out
-def _best_language(accept_language: str, offered: tuple[str, ...]) -> str | None:
+def _best_language(preferred: str, offered: tuple[str, ...]) -> str | None:
     by_name = {language.lower(): language for language in offered}
-    for wanted in _ranges(accept_language):
+    for wanted in _ranges(preferred):
         while wanted:
             if wanted in by_name:
                 return by_name[wanted]

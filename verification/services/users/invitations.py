@@ -20,10 +20,11 @@ from django.db.models import F
 from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils import timezone, translation
-from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import get_language, gettext_lazy, gettext_noop
 from django.utils.translation import gettext as _
 
 from verification import sql
+from verification.core import mail_server
 from verification.core.crypto import stored_digest
 from verification.core.errors import UserError
 from verification.models import Invitation, Membership, Project, Role
@@ -77,6 +78,21 @@ def withdraw(invitation: Invitation, *, by: User) -> bool:
     require_manager(invitation.project, by)
     open_one = Invitation.objects.filter(pk=invitation.pk, ended_at=None)
     return bool(open_one.update(ended_at=timezone.now(), due_at=None))
+
+
+def draw_link(invitation: Invitation, *, by: User) -> str:
+    """Return a new link of an invitation, for whoever invited to pass on where no mail gets out.
+
+    An earlier link of it opens nothing any more, and no mail follows. Raises :class:`UserError`.
+    """
+    require_manager(invitation.project, by)
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    live = Invitation.objects.filter(pk=invitation.pk, ended_at=None, expires_at__gt=timezone.now())
+    if mail_server.has_mail_server() or not live.update(digest=digest_of(token), due_at=None):
+        raise UserError(OVER)
+    done = gettext_noop("Showed the link of an invitation")
+    audit.record(done, row=invitation, project=invitation.project, label=invitation.email)
+    return _link(token)
 
 
 def open_of(project: Project) -> Any:
@@ -166,9 +182,10 @@ def claim_due(*, limit: int) -> list[tuple[int]]:
 def deliver(row: tuple[int]) -> None:
     """Draw the link of a claimed invitation, and mail it. A mail that fails is tried again while the link lasts."""
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    live = Invitation.objects.filter(pk=row[0], ended_at=None, expires_at__gt=timezone.now())
+    claimed = Invitation.objects.filter(pk=row[0], due_at__isnull=False)  # no link was drawn in the panel meanwhile
+    live = claimed.filter(ended_at=None, expires_at__gt=timezone.now())
     if not live.update(digest=digest_of(token)):
-        Invitation.objects.filter(pk=row[0]).update(due_at=None)
+        claimed.update(due_at=None)
         return
     invitation = live.select_related("project", "invited_by").get()
     due_at = None
@@ -179,12 +196,16 @@ def deliver(row: tuple[int]) -> None:
     except (smtplib.SMTPException, OSError, ValueError) as error:  # ValueError: a character that no header may hold
         due_at = schedule.next_try(invitation.tries)
         log.warning("Invitation %s was not mailed: %s", invitation.pk, type(error).__name__)
-    Invitation.objects.filter(pk=row[0]).update(due_at=due_at)
+    claimed.filter(digest=digest_of(token)).update(due_at=due_at)
+
+
+def _link(token: str) -> str:
+    return settings.BASE_URL + reverse("admin:invitation", args=(token,))
 
 
 def _mail(invitation: Invitation, token: str) -> EmailMessage:
     """Write the mail, in the language that is spoken now. Nobody knows yet which one the invited person reads."""
-    link = settings.BASE_URL + reverse("admin:invitation", args=(token,))
+    link = _link(token)
     role = Role(invitation.role).label.lower()
     return EmailMessage(
         subject=_("[{project}] Invitation").format(project=invitation.project.name),

@@ -33,7 +33,7 @@ BEGIN
         RETURN FOUND;
     END IF;
 
-    SELECT project_id, recipient_id, channel, status, claims, lost_leases, is_counted, is_budgeted, callback_url, created_at,
+    SELECT project_id, recipient_id, channel, status, claims, lost_leases, is_counted, is_budgeted, created_at,
         finished_at
     INTO v_message
     FROM verification_message WHERE id = p_message
@@ -76,7 +76,11 @@ BEGIN
         finished_at = CASE WHEN v_is_final THEN v_now END,
         provider_id = coalesce(p_provider, provider_id),
         provider_message_id = coalesce(p_provider_message_id, provider_message_id),
-        code_encrypted = NULL,  -- from here on it is sent or final
+        -- From here on it is sent or final. A code without a session is kept for the next channel while that may have to take
+        -- it: claim_handed_fallback wipes it.
+        code_encrypted = CASE
+            WHEN p_status <> 'success' AND fallback_at IS NOT NULL AND session_id IS NULL THEN code_encrypted
+        END,
         is_counted = v_is_counted,
         -- Once it has arrived there is nothing to fall back from; once it has failed there is no use in waiting.
         fallback_at = CASE
@@ -86,9 +90,8 @@ BEGIN
         END
     WHERE id = p_message;
 
-    IF v_is_final AND v_message.callback_url <> '' THEN
-        INSERT INTO verification_webhookevent (type, message_id, project_id, url)
-        VALUES ('message.finished', p_message, v_message.project_id, v_message.callback_url);
+    IF v_is_final THEN
+        PERFORM note_message_end(p_message);
     END IF;
     IF v_message.is_counted AND NOT v_is_counted THEN
         DELETE FROM verification_guardedsend WHERE message_id = p_message;
@@ -157,13 +160,10 @@ BEGIN
                 ))
             FROM verification_message AS before
             WHERE m.id = ANY (p_ids) AND before.id = m.id
-            RETURNING m.id, m.project_id, m.channel, m.created_at, m.callback_url,
+            RETURNING m.id, m.project_id, m.channel, m.created_at,
                 before.is_counted AND NOT m.is_counted AS is_freed, m.is_budgeted
         ), unguarded AS (
             DELETE FROM verification_guardedsend USING closed WHERE message_id = closed.id AND closed.is_freed
-        ), called AS (
-            INSERT INTO verification_webhookevent (type, message_id, project_id, url)
-            SELECT 'message.finished', id, project_id, callback_url FROM closed WHERE callback_url <> ''
         )
         SELECT project_id, channel, (created_at AT TIME ZONE 'UTC')::date AS day, count(*)::integer AS messages
         FROM closed WHERE is_freed AND is_budgeted
@@ -173,5 +173,6 @@ BEGIN
         UPDATE verification_dailyspend SET messages = greatest(messages - v_freed.messages, 0)
         WHERE project_id = v_freed.project_id AND channel = v_freed.channel AND day = v_freed.day;
     END LOOP;
+    PERFORM note_message_end(id) FROM unnest(p_ids) AS closed (id);
 END
 $$;

@@ -28,6 +28,7 @@ DECLARE
     v_session_sends constant integer := 5;
     v_usual_wait constant integer := 30;  -- seconds, for a channel that the order of fall-back does not name
     v_is_guarded constant boolean := is_guarded(p_channel, p_guard) AND NOT p_is_test;
+    v_is_handed constant boolean := coalesce((p_guard -> 'is_handed')::boolean, false);
     v_budget constant integer := CASE WHEN NOT p_is_test THEN p_terms -> 'budgets' ->> p_channel END;
     v_sends jsonb;
     v_sharers bigint[];
@@ -118,14 +119,14 @@ BEGIN
     );
     IF v_is_guarded THEN
         INSERT INTO verification_guardedsend (
-            message_id, project_id, recipient_id, prefix, country, is_manual, created_at
+            message_id, project_id, recipient_id, prefix, country, is_manual, is_handed, created_at
         ) VALUES (
-            p_message, p_project, p_recipient, p_guard ->> 'prefix', p_guard ->> 'country', p_session IS NULL, p_now
+            p_message, p_project, p_recipient, p_guard ->> 'prefix', p_guard ->> 'country',
+            p_session IS NULL AND NOT v_is_handed, v_is_handed, p_now
         );
     END IF;
-    IF p_is_test AND p_callback_url <> '' THEN
-        INSERT INTO verification_webhookevent (type, message_id, project_id, url)
-        VALUES ('message.finished', p_message, p_project, p_callback_url);
+    IF p_is_test AND (p_callback_url <> '' OR p_terms ? 'events') THEN
+        PERFORM note_message_end(p_message);
     END IF;
 END
 $$;

@@ -37,29 +37,35 @@ END
 $$;
 
 -- The conversion rule: too few of the sessions' SMS and calls to a country within the window were proved by
--- session/verify. Only sends older than a session lives count. Below the limit the country is refused, below twice the
+-- session/verify. Only sends whose session is over count. Below the limit the country is refused, below twice the
 -- limit it is watched. Sends before the end or the lifting of the country's last finding are not counted again.
 -- What a provider that fails there did not deliver is left out before the country is refused. If the rest is no reason
 -- to refuse, the country is watched.
+-- Codes that an identity system handed over count where counts_handed says so.
 CREATE OR REPLACE FUNCTION judge_countries(p_project verification_project, p_now timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_session_lives constant interval := '180 seconds';
     v_window constant interval := make_interval(mins => p_project.guard_country_minutes);
+    v_counts_handed constant boolean := counts_handed(p_project.id, p_now);
     v_found record;
     v_undelivered bigint;
     v_figures jsonb;
 BEGIN
     FOR v_found IN
-        SELECT send.country, count(*) AS sends, count(send.verified_at) AS verified, min(send.created_at) AS since
+        SELECT send.country, count(*) AS sends, count(send.verified_at) AS verified, min(send.created_at) AS since,
+               max(send.created_at) AS until
         FROM verification_guardedsend AS send
         LEFT JOIN verification_guardblock AS block
             ON block.project_id = p_project.id AND block.subject = send.country AND block.rule = 'conversion'
         WHERE send.project_id = p_project.id
           AND send.created_at > p_now - v_window
-          AND send.created_at <= p_now - v_session_lives
+          AND (
+              send.created_at <= p_now - longest_session()
+              OR (SELECT expires_at FROM verification_message AS message WHERE message.id = send.message_id) <= p_now
+          )
           AND send.created_at > coalesce(block.lifted_at, block.until, '-infinity')
           AND NOT send.is_manual
+          AND (v_counts_handed OR NOT send.is_handed)
         GROUP BY send.country
         HAVING count(*) >= p_project.guard_country_sends
            AND count(send.verified_at) * 100 < count(*) * least(2 * p_project.guard_country_percent, 100)
@@ -67,7 +73,7 @@ BEGIN
         v_undelivered := 0;
         IF v_found.verified * 100 < v_found.sends * p_project.guard_country_percent THEN
             v_undelivered := lost_by_a_provider(
-                p_project, v_found.country, v_found.since, p_now - v_session_lives, v_found.sends, p_now
+                p_project, v_found.country, v_found.since, v_found.until, v_found.sends, p_now
             );
         END IF;
         v_figures := jsonb_build_object(
@@ -94,6 +100,12 @@ BEGIN
         END IF;
     END LOOP;
 END
+$$;
+
+-- Return whether the codes that an identity system handed over count in the conversion: whether the customer's server has
+-- reported a verified user within the last day. Of a project that never reports, all would look unverified.
+CREATE OR REPLACE FUNCTION counts_handed(p_project bigint, p_now timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM verification_project WHERE id = p_project AND reported_at > p_now - interval '1 day')
 $$;
 
 -- Return how many of a country's unverified sends did not arrive because their provider fails there: sends that a rule
@@ -136,7 +148,8 @@ BEGIN
         JOIN verification_message AS message ON message.id = one.message_id
         JOIN verification_recipient AS recipient ON recipient.id = one.recipient_id
         WHERE one.project_id = p_project.id AND one.country = p_country AND NOT one.is_manual
-          AND one.created_at >= p_since AND one.created_at <= p_until
+          AND (NOT one.is_handed OR counts_handed(p_project.id, p_now))
+          AND one.created_at >= p_since AND one.created_at <= p_until AND message.expires_at <= p_now
     ), failing AS (
         SELECT provider_id
         FROM (
@@ -198,7 +211,7 @@ BEGIN
     IF p_project.guess_wrong_checks > 0 AND v_wrong > p_project.guess_wrong_checks THEN
         SELECT count(*) INTO v_right
         FROM verification_session
-        WHERE project_id = p_project.id AND created_at > v_since - interval '180 seconds' AND verified_at > v_since;
+        WHERE project_id = p_project.id AND created_at > v_since - longest_session() AND verified_at > v_since;
         IF v_wrong * 100 > (v_wrong + v_right) * p_project.guess_wrong_percent THEN
             PERFORM guard_watch(
                 p_project.id, 'wrong_codes', '',
@@ -316,4 +329,14 @@ LANGUAGE sql STABLE AS $$
           AND send.created_at > now() - make_interval(secs => (p_guard ->> 'window')::integer)
           AND (NOT send.is_manual OR (p_guard -> 'counts_all')::boolean)
     ) >= (p_guard ->> 'numbers')::integer
+$$;
+
+-- The same for a recipient who may be known: a known one is not suspicious.
+CREATE OR REPLACE FUNCTION guard_is_wary_of(p_project bigint, p_address text, p_guard jsonb)
+RETURNS TABLE (is_wary boolean) LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN QUERY
+    SELECT wary.is_wary AND NOT is_known_address(p_project, p_address, (p_guard ->> 'known_days')::integer)
+    FROM guard_is_wary(p_project, p_guard) AS wary;
+END
 $$;

@@ -2,9 +2,11 @@
 --
 -- p_guard are the terms of guard_terms (protection/recipient.py): null where nothing is judged or counted; else, in seconds:
 --   {"enforce": true, "rule": "prefix", "counts_all": false, "prefix": "+49151123", "country": "DE",
---    "numbers": 10, "window": 600, "block": 1800, "block_max": 43200, "quiet": 86400}
+--    "numbers": 10, "window": 600, "block": 1800, "block_max": 43200, "quiet": 86400, "known_days": 90,
+--    "masked": the number as an owner may read it}
 -- open_session adds "goes_elsewhere": true if the code goes out over another channel where the guard refuses this one;
--- it and send_code add "passed": true for a session that passed a challenge.
+-- it and send_code add "passed": true for a session that passed a challenge. A code that an identity system handed over has
+-- "is_handed": true besides.
 
 -- The guard judges SMS and calls alone: they cost money, which is paid to somebody else's network.
 CREATE OR REPLACE FUNCTION is_guarded(p_channel text, p_guard jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
@@ -22,7 +24,8 @@ $$;
 -- is counted at all. Uncommitted sends are not seen, so the sends in flight may overshoot the limit. The end or the
 -- lifting of a finding is the start of a new count. In observe mode all is noted and nothing is refused.
 --
--- Who passed a challenge gets through a finding in a small quota: see guard_lets_through.
+-- Who passed a challenge gets through a finding in a small quota: see guard_lets_through. A known number passes: see
+-- guard_knows.
 CREATE OR REPLACE FUNCTION guard_refuses(p_project bigint, p_recipient bigint, p_guard jsonb, p_now timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -43,6 +46,9 @@ BEGIN
         IF v_finding.lifted_at IS NULL AND v_finding.until > p_now AND v_finding.since <= latest_past(p_now)
            AND NOT (coalesce((p_guard -> 'passed')::boolean, false) AND guard_lets_through(v_finding, p_now))
         THEN
+            IF guard_knows(p_project, p_recipient, p_guard, p_now) THEN
+                RETURN false;
+            END IF;
             UPDATE verification_guardblock SET refused = refused + 1 WHERE id = v_finding.id;
             PERFORM note_guarded(p_project, p_guard, v_finding.rule, v_finding.figures);
             RETURN (p_guard -> 'enforce')::boolean;
@@ -64,7 +70,7 @@ BEGIN
       AND created_at <= latest_past(p_now)
       AND recipient_id <> p_recipient
       AND (is_manual = (v_rule = 'manual_prefix') OR (p_guard -> 'counts_all')::boolean);
-    IF v_numbers <= v_limit THEN
+    IF v_numbers <= v_limit OR guard_knows(p_project, p_recipient, p_guard, p_now) THEN
         RETURN false;
     END IF;
     v_figures := jsonb_build_object(
@@ -77,6 +83,65 @@ BEGIN
     PERFORM note_guarded(p_project, p_guard, v_rule, v_figures);  -- after the finding: rows are locked in this order
     RETURN (p_guard -> 'enforce')::boolean;
 END
+$$;
+
+-- Return whether what the guard would refuse passes, as the recipient is known: the customer's server proved the number
+-- within the project's days, by a redeemed token or by its report. Nobody else can make a number known. Whoever owns the
+-- number might still be paid for what it is sent, so 10 SMS and calls a day pass, whatever the project's own limits are. The
+-- decision log notes it, with the time since when the number is known.
+CREATE OR REPLACE FUNCTION guard_knows(p_project bigint, p_recipient bigint, p_guard jsonb, p_now timestamptz)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_most constant integer := 10;
+    v_since constant timestamptz := known_since(p_recipient, (p_guard ->> 'known_days')::integer, p_now);
+BEGIN
+    IF v_since IS NULL OR v_most <= (
+        SELECT count(*) FROM verification_message
+        WHERE recipient_id = p_recipient AND created_at > p_now - interval '1 day' AND is_counted
+          AND channel IN ('sms', 'voice')
+    ) THEN
+        RETURN false;
+    END IF;
+    PERFORM note_decision(
+        p_project, 'known_number', p_guard ->> 'masked', p_guard ->> 'country', 0,
+        jsonb_build_object('known_since', to_char(v_since AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
+    );
+    RETURN true;
+END
+$$;
+
+-- Since when the recipient is known without a gap; null for one who is not, or no longer. p_days of 0 or null know nobody.
+CREATE OR REPLACE FUNCTION known_since(p_recipient bigint, p_days integer, p_now timestamptz)
+RETURNS timestamptz LANGUAGE sql STABLE AS $$
+    SELECT recipient.known_since FROM verification_recipient AS recipient
+    WHERE recipient.id = p_recipient AND p_days > 0 AND recipient.known_at > p_now - make_interval(days => p_days)
+$$;
+
+CREATE OR REPLACE FUNCTION is_known_address(p_project bigint, p_address text, p_days integer)
+RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT FROM verification_recipient AS recipient
+        WHERE recipient.project_id = p_project AND recipient.address = p_address
+          AND known_since(recipient.id, p_days, now()) IS NOT NULL
+    )
+$$;
+
+-- Note that the customer's server proved the recipient. It is written once a day: somebody's lock is not waited for, as their
+-- next proof makes good what this one does not write.
+CREATE OR REPLACE FUNCTION note_known(p_project bigint, p_recipient bigint, p_now timestamptz)
+RETURNS void LANGUAGE sql AS $$
+    UPDATE verification_recipient AS recipient SET
+        known_since = CASE
+            WHEN known_at > p_now - make_interval(days => greatest(project.guard_known_days, 1)) THEN known_since
+            ELSE p_now
+        END,
+        known_at = p_now
+    FROM verification_project AS project
+    WHERE project.id = p_project AND recipient.id = (
+        SELECT id FROM verification_recipient
+        WHERE id = p_recipient AND (known_at IS NULL OR known_at NOT BETWEEN p_now - interval '1 day' AND p_now)
+        FOR NO KEY UPDATE SKIP LOCKED
+    )
 $$;
 
 -- Return whether a finding lets one more send through to whoever passed a challenge. A stranger with the API key can bring

@@ -59,19 +59,19 @@ LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $$
 DECLARE
     v_lock constant bigint := 7294005;  -- an advisory lock of our own
     v_end constant timestamptz := p_hour + interval '1 hour';
-    v_session_lives constant interval := '180 seconds';  -- its messages are no younger
 BEGIN
     PERFORM pg_advisory_xact_lock(v_lock);
     RETURN QUERY
     WITH project AS MATERIALIZED (
-        SELECT id FROM countable_projects(p_hour) AS id
+        SELECT countable.id, counts_handed(countable.id, v_end) AS is_reporting
+        FROM countable_projects(p_hour) AS countable (id)
     ), message AS MATERIALIZED (
-        SELECT m.*, m.created_at < v_end AS is_of_hour
+        SELECT m.*, m.created_at < v_end AS is_of_hour, m.session_id IS NULL AND NOT project.is_reporting AS is_manual
         FROM project CROSS JOIN LATERAL (
             SELECT id, project_id, session_id, recipient_id, channel, language, coalesce(provider_id, 0) AS provider_id,
-                   status, created_at, sent_at, finished_at
+                   status, created_at, sent_at, finished_at, fallback_of_id, verified_at
             FROM verification_message
-            WHERE project_id = project.id AND created_at >= p_hour AND created_at < v_end + v_session_lives
+            WHERE project_id = project.id AND created_at >= p_hour AND created_at < v_end + longest_session()
               AND NOT is_test
         ) AS m
     ), session AS MATERIALIZED (
@@ -123,8 +123,23 @@ BEGIN
         LEFT JOIN last_message ON last_message.session_id = session.id
         LEFT JOIN place ON place.id = session.recipient_id
         UNION ALL
+        -- Where the customer's server reports who got in, a code without a session counts as one: by its last message.
         SELECT message.project_id, message.channel, message.provider_id, coalesce(place.country, ''),
-               message.language, message.session_id IS NULL,
+               message.language, false,
+               1, (sent_at IS NOT NULL)::integer, (status = 'success')::integer, is_verified, is_verified, is_verified,
+               is_verified * (message.fallback_of_id IS NULL)::integer,
+               0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, time_bucket(message.verified_at - message.created_at)
+        FROM message
+        CROSS JOIN LATERAL (SELECT (message.verified_at IS NOT NULL)::integer AS is_verified) AS reported
+        LEFT JOIN place ON place.id = message.recipient_id
+        WHERE is_of_hour AND message.session_id IS NULL AND NOT message.is_manual AND NOT EXISTS (
+            SELECT FROM message AS later
+            WHERE later.fallback_of_id = coalesce(message.fallback_of_id, message.id)
+              AND later.created_at > message.created_at
+        )
+        UNION ALL
+        SELECT message.project_id, message.channel, message.provider_id, coalesce(place.country, ''),
+               message.language, message.is_manual,
                0, 0, 0, 0, 0, 0, 0,
                1, (sent_at IS NOT NULL)::integer, (status = 'success')::integer,
                (status = 'success' AND finished_at > sent_at)::integer,
@@ -136,7 +151,7 @@ BEGIN
         WHERE is_of_hour
         UNION ALL
         SELECT message.project_id, message.channel, coalesce(attempt.provider_id, 0), coalesce(place.country, ''),
-               message.language, message.session_id IS NULL,
+               message.language, message.is_manual,
                0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, (attempt.outcome = 'accepted')::integer, NULL, NULL, NULL
         FROM message
         JOIN verification_deliveryattempt AS attempt ON attempt.message_id = message.id
@@ -268,14 +283,19 @@ DECLARE
 BEGIN
     PERFORM pg_advisory_xact_lock(v_lock);
     INSERT INTO verification_dailyusers AS noted (project_id, day, users, verified)
-    SELECT project, p_day, count(DISTINCT session.recipient_id),
-           count(DISTINCT session.recipient_id) FILTER (WHERE session.verified_at IS NOT NULL)
+    SELECT project, p_day, count(DISTINCT asked.recipient_id),
+           count(DISTINCT asked.recipient_id) FILTER (WHERE asked.verified_at IS NOT NULL)
     FROM countable_projects(v_start) AS project
-    LEFT JOIN verification_session AS session
-        ON session.project_id = project AND session.created_at >= v_start AND session.created_at < v_end
-       AND NOT session.is_test
+    LEFT JOIN LATERAL (
+        SELECT recipient_id, verified_at FROM verification_session
+        WHERE project_id = project AND created_at >= v_start AND created_at < v_end AND NOT is_test
+        UNION ALL
+        SELECT recipient_id, verified_at FROM verification_message
+        WHERE project_id = project AND created_at >= v_start AND created_at < v_end AND NOT is_test
+          AND session_id IS NULL AND counts_handed(project, v_end)
+    ) AS asked ON true
     GROUP BY project
-    HAVING count(session.id) > 0 OR EXISTS (
+    HAVING count(asked.recipient_id) > 0 OR EXISTS (
         SELECT FROM verification_dailyusers AS before WHERE before.project_id = project AND before.day = p_day
     )
     ON CONFLICT (project_id, day) DO UPDATE SET users = excluded.users, verified = excluded.verified

@@ -8,7 +8,7 @@ CREATE OR REPLACE FUNCTION note_session_event(
 ) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF p_events -> 'types' ? p_type THEN
-        PERFORM pg_current_xact_id();  -- from here on list_events knows of this transaction
+        PERFORM pg_current_xact_id();  -- from here on find_events knows of this transaction
         INSERT INTO verification_webhookevent (
             project_id, type, session_id, channel, reason, subject, tells_recipient, due_at
         )
@@ -49,12 +49,49 @@ BEGIN
 END
 $$;
 
--- Return events with all that their bodies tell. An event without an address of its own goes to its project's.
-CREATE OR REPLACE FUNCTION described_events(p_ids bigint[]) RETURNS TABLE (
+-- Note the end of a message, which is final now: to the address that its send named, or else to its project if that wants
+-- it. Where the message was a session's and did not arrive, note that too, unless the session needs it no more: it was
+-- verified meanwhile, or cancelled. One whose receipt did not come may have arrived.
+CREATE OR REPLACE FUNCTION note_message_end(p_message bigint) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_message record;
+    v_project record;
+    v_is_called boolean;
+BEGIN
+    SELECT project_id, session_id, channel, status, sent_at, callback_url INTO v_message
+    FROM verification_message WHERE id = p_message;
+    SELECT events, event_url INTO v_project FROM verification_project WHERE id = v_message.project_id;
+    v_is_called := v_project.event_url <> '';
+    IF v_message.callback_url <> '' OR 'message.finished' = ANY (v_project.events) THEN
+        PERFORM pg_current_xact_id();
+        INSERT INTO verification_webhookevent (type, message_id, project_id, url, due_at)
+        VALUES (
+            'message.finished', p_message, v_message.project_id, v_message.callback_url,
+            CASE WHEN v_message.callback_url <> '' OR v_is_called THEN clock_timestamp() END
+        );
+    END IF;
+    IF v_message.session_id IS NOT NULL AND 'session.undelivered' = ANY (v_project.events)
+        AND (v_message.status = 'failed' OR v_message.status = 'expired' AND v_message.sent_at IS NULL)
+        AND EXISTS (
+            SELECT FROM verification_session
+            WHERE id = v_message.session_id AND verified_at IS NULL AND cancelled_at IS NULL
+        )
+    THEN
+        PERFORM note_session_event(
+            jsonb_build_object('types', to_jsonb(v_project.events), 'is_called', v_is_called),
+            'session.undelivered', v_message.project_id, v_message.session_id, v_message.channel, v_message.status, ''
+        );
+    END IF;
+END
+$$;
+
+-- Return events with all that their bodies tell. An event without an address of its own goes to its project's. That of
+-- a message tells its session, if it is a session's.
+CREATE OR REPLACE FUNCTION events_to_tell(p_ids bigint[]) RETURNS TABLE (
     id bigint, project_id bigint, type text, created_at timestamptz, url text, tries integer,
     message_id bigint, status text, error text, finished_at timestamptz,
     session_id text, channel text, reason text, subject text, address text, language text, is_test boolean,
-    opened_at timestamptz, expires_at timestamptz, shows_recipient boolean
+    opened_at timestamptz, expires_at timestamptz, shows_recipient boolean, reference text
 ) LANGUAGE plpgsql STABLE AS $$
 BEGIN
     -- Put in order only once they are found: an index by time has the order too, but all other events as well.
@@ -63,13 +100,13 @@ BEGIN
         SELECT event.id, event.project_id, event.type::text, event.created_at,
                CASE WHEN event.url <> '' THEN event.url ELSE project.event_url END::text, event.tries::integer,
                event.message_id, message.status::text, message.error::text, message.finished_at,
-               event.session_id::text, coalesce(message.channel, event.channel)::text, event.reason::text,
+               session.id::text AS session_id, coalesce(message.channel, event.channel)::text, event.reason::text,
                event.subject::text, recipient.address::text, session.language::text, session.is_test,
-               session.created_at AS opened_at, session.expires_at, event.tells_recipient
+               session.created_at AS opened_at, session.expires_at, event.tells_recipient, session.reference::text
         FROM verification_webhookevent AS event
         JOIN verification_project AS project ON project.id = event.project_id
         LEFT JOIN verification_message AS message ON message.id = event.message_id
-        LEFT JOIN verification_session AS session ON session.id = event.session_id
+        LEFT JOIN verification_session AS session ON session.id = coalesce(event.session_id, message.session_id)
         LEFT JOIN verification_recipient AS recipient ON recipient.id = session.recipient_id
         WHERE event.id = ANY (p_ids)
     )
@@ -80,13 +117,13 @@ $$;
 -- Claim up to p_limit events that are due. Of one project no more than p_per_project are under way in the worker, so
 -- a customer whose server is slow holds up nobody else's. p_busy names the project of each event that is under way
 -- there now. `due_at` moves to the end of a lease.
-CREATE OR REPLACE FUNCTION claim_events(
+CREATE OR REPLACE FUNCTION claim_events_to_tell(
     p_limit integer, p_per_project integer, p_busy bigint[], p_lease_seconds integer
 ) RETURNS TABLE (
     id bigint, project_id bigint, type text, created_at timestamptz, url text, tries integer,
     message_id bigint, status text, error text, finished_at timestamptz,
     session_id text, channel text, reason text, subject text, address text, language text, is_test boolean,
-    opened_at timestamptz, expires_at timestamptz, shows_recipient boolean
+    opened_at timestamptz, expires_at timestamptz, shows_recipient boolean, reference text
 ) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 DECLARE
@@ -108,7 +145,7 @@ BEGIN
     UPDATE verification_webhookevent AS event
     SET tries = event.tries + 1, due_at = v_now + make_interval(secs => p_lease_seconds)
     WHERE event.id = ANY (v_ids);
-    RETURN QUERY SELECT * FROM described_events(v_ids);
+    RETURN QUERY SELECT * FROM events_to_tell(v_ids);
 END
 $$;
 
@@ -125,27 +162,38 @@ BEGIN
 END
 $$;
 
--- Return the project's next events after a place in their order. None is passed over that is committed later.
-CREATE OR REPLACE FUNCTION list_events(p_project bigint, p_after timestamptz, p_after_id bigint, p_limit integer)
-RETURNS TABLE (
-    id bigint, project_id bigint, type text, created_at timestamptz, url text, tries integer,
-    message_id bigint, status text, error text, finished_at timestamptz,
-    session_id text, channel text, reason text, subject text, address text, language text, is_test boolean,
-    opened_at timestamptz, expires_at timestamptz, shows_recipient boolean
+-- Find the project's next events after a place in their order: those of p_types, or all where that is null. None is
+-- passed over that is committed later. Those of other types may be many, so no more than p_look are looked at.
+-- has_more: go on from last_at and last_id, as there is something behind them that was not looked at.
+CREATE OR REPLACE FUNCTION find_events(
+    p_project bigint, p_after timestamptz, p_after_id bigint, p_types text[], p_limit integer, p_look integer,
+    OUT ids bigint[], OUT last_at timestamptz, OUT last_id bigint, OUT has_more boolean
 ) LANGUAGE plpgsql AS $$
-#variable_conflict use_column
 DECLARE
-    v_until timestamptz;
-    v_ids bigint[];
+    v_complete_until timestamptz := events_complete_until();
+    v_times timestamptz[];
+    v_looked integer;
 BEGIN
-    v_until := events_complete_until();
-    v_ids := ARRAY(
-        SELECT event.id FROM verification_webhookevent AS event
-        WHERE event.project_id = p_project AND event.created_at < v_until
+    WITH looked AS MATERIALIZED (
+        SELECT event.id, event.created_at, p_types IS NULL OR event.type = ANY (p_types) AS is_wanted
+        FROM verification_webhookevent AS event
+        WHERE event.project_id = p_project AND event.created_at < v_complete_until
           AND (event.created_at, event.id) > (p_after, p_after_id)
         ORDER BY event.created_at, event.id
-        LIMIT p_limit
-    );
-    RETURN QUERY SELECT * FROM described_events(v_ids);
+        LIMIT p_look
+    )
+    SELECT coalesce(array_agg(looked.id ORDER BY looked.created_at, looked.id) FILTER (WHERE is_wanted), '{}'),
+           array_agg(looked.created_at ORDER BY looked.created_at, looked.id) FILTER (WHERE is_wanted),
+           (array_agg(looked.id ORDER BY looked.created_at DESC, looked.id DESC))[1],
+           max(looked.created_at), count(*)
+    INTO ids, v_times, last_id, last_at, v_looked
+    FROM looked;
+    has_more := v_looked = p_look;
+    IF cardinality(ids) > p_limit THEN
+        ids := ids[:p_limit];
+        last_at := v_times[p_limit];
+        last_id := ids[p_limit];
+        has_more := true;
+    END IF;
 END
 $$;

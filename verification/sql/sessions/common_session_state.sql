@@ -13,6 +13,12 @@ BEGIN
 END
 $$;
 
+-- The longest that a session of any project lives (core/session_rules.py): how far to look for rows of sessions by their
+-- creation. A session's own end is in its row.
+CREATE OR REPLACE FUNCTION longest_session() RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT interval '900 seconds'
+$$;
+
 -- Note on a session why its code did not go out, for its owner. The same reason again writes nothing.
 CREATE OR REPLACE FUNCTION note_session_refusal(p_session text, p_refusal text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

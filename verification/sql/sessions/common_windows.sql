@@ -30,7 +30,7 @@ BEGIN
 END
 $$;
 
--- The seconds left of the 60-second block of each channel, as {"sms": 42}. The block belongs to the recipient and
+-- The seconds left of the block of each channel, as {"sms": 42}. The block belongs to the recipient and
 -- the channel, so it outlives the session. Manual sends neither take nor obey it; a send that failed at every
 -- provider is no longer counted and frees it.
 CREATE OR REPLACE FUNCTION channel_blocks(p_recipient bigint, p_now timestamptz)

@@ -16,7 +16,9 @@ from watchword.errors import (
 )
 from watchword.types import (
     Channel,
+    ChannelDelivery,
     CheckedCode,
+    DeliveryStatus,
     ErrorCode,
     Event,
     EventList,
@@ -33,7 +35,11 @@ from watchword.types import (
     SessionEvent,
     SessionEventData,
     SessionEventType,
+    SessionList,
+    SessionMessage,
+    SessionRecord,
     SessionSettings,
+    SessionState,
 )
 from watchword.verified import Verified
 
@@ -41,8 +47,10 @@ __all__ = [
     "AsyncWatchword",
     "CallbackRefused",
     "Channel",
+    "ChannelDelivery",
     "CheckedCode",
     "ConnectionFailed",
+    "DeliveryStatus",
     "EnvelopeRefused",
     "ErrorCode",
     "Event",
@@ -61,7 +69,11 @@ __all__ = [
     "SessionEvent",
     "SessionEventData",
     "SessionEventType",
+    "SessionList",
+    "SessionMessage",
+    "SessionRecord",
     "SessionSettings",
+    "SessionState",
     "TestLoginRefused",
     "UnexpectedAnswer",
     "Verified",

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import quote
 
 import httpx
 from watchword import envelopes
 from watchword.errors import TestLoginRefused
-from watchword.transport import Call, Key, Repeat, given, read, repeat_of_sending, wait_before_next
+from watchword.transport import Call, Key, Repeat, given, named, read, repeat_of_sending, wait_before_next
 from watchword.types import (
     Channel,
+    ChannelDelivery,
     CheckedCode,
+    Event,
     EventList,
     ManualChannel,
     Message,
@@ -21,7 +25,11 @@ from watchword.types import (
     SentCode,
     Session,
     SessionChannel,
+    SessionDelivery,
+    SessionList,
+    SessionRecord,
     SessionSettings,
+    SessionState,
 )
 from watchword.verified import Verified
 
@@ -78,36 +86,55 @@ class Watchword:
         *,
         type: Channel | None = None,
         send: bool = True,
+        reference: str | None = None,
         challenge_token: str | None = None,
         language: str | None = None,
+        client_address: str | None = None,
     ) -> Session:
         """Start a verification, or return the recipient's live one. The code goes out unless ``send`` is false.
 
-        ``language`` is the user's, in the form of ``Accept-Language``.
+        ``reference`` is your own word for it, which ``read_session`` and events tell. ``language`` is the user's, in
+        the form of ``Accept-Language``. ``client_address`` is the user's IP address, where a listed server of yours
+        calls.
         """
-        body = given(to=to, type=type, send=send, challenge_token=challenge_token)
-        headers = {"Accept-Language": language} if language else {}
+        body = given(to=to, type=type, send=send, reference=reference, challenge_token=challenge_token)
+        headers = named(language=language, client_address=client_address)
         call = Call("POST", "/session/create", repeat_of_sending(challenge_token), body, headers=headers)
         return Session.from_json(read(self._call(call, self._api_key)))
 
-    def send_code(self, session_id: str, type: Channel, *, challenge_token: str | None = None) -> SentCode:
+    def send_code(
+        self,
+        session_id: str,
+        type: Channel,
+        *,
+        challenge_token: str | None = None,
+        client_address: str | None = None,
+    ) -> SentCode:
         """Send the session's code again, or over another channel.
 
         After a lost answer the repetition may raise ``ChannelTimeout``: the code is then on its way.
         """
         body = given(session_id=session_id, type=type, challenge_token=challenge_token)
-        call = Call("POST", "/session/send", repeat_of_sending(challenge_token), body)
+        headers = named(client_address=client_address)
+        call = Call("POST", "/session/send", repeat_of_sending(challenge_token), body, headers=headers)
         return SentCode.from_json(read(self._call(call, self._api_key)))
 
-    def check_code(self, session_id: str, code: str) -> CheckedCode:
+    def check_code(self, session_id: str, code: str, *, client_address: str | None = None) -> CheckedCode:
         """Check what the user typed. It proves nothing to your server until ``verify`` redeems the token."""
-        call = Call("POST", "/session/check", Repeat.REFUSED, {"session_id": session_id, "code": code})
+        body = {"session_id": session_id, "code": code}
+        headers = named(client_address=client_address)
+        call = Call("POST", "/session/check", Repeat.REFUSED, body, headers=headers)
         return CheckedCode.from_json(read(self._call(call, self._api_key)))
 
     def session_channels(self, session_id: str | None = None) -> list[SessionChannel]:
         """List the channels of a session, with the seconds until each can send again; without one the project's."""
         call = Call("GET", "/session/channels", Repeat.ANY, query=given(session_id=session_id))
         return [SessionChannel.from_json(each) for each in read(self._call(call, self._api_key))]
+
+    def session_delivery(self, session_id: str) -> list[ChannelDelivery]:
+        """Return what became of a session's code over each channel that it went over."""
+        call = Call("GET", "/session/delivery", Repeat.ANY, query={"session_id": session_id})
+        return SessionDelivery.from_json(read(self._call(call, self._api_key))).channels
 
     def session_settings(self, session_id: str | None = None) -> SessionSettings:
         """Return how a session's code looks, and if a challenge is asked for; without a session the project's."""
@@ -116,15 +143,49 @@ class Watchword:
 
     # --- on your server, with the secret key ---
 
-    def verify(self, verify_token: str, *, allow_test_logins: bool = False) -> Verified:
-        """Redeem the token of a right code, once and within 60 seconds, and return who was verified."""
-        call = Call("POST", "/session/verify", Repeat.REFUSED, {"verify_token": verify_token})
+    def verify(
+        self, verify_token: str, *, allow_test_logins: bool = False, idempotency_key: str | None = None
+    ) -> Verified:
+        """Redeem the token of a right code, once and within 60 seconds, and return who was verified.
+
+        Each call has an ``Idempotency-Key`` of its own, by which its repetitions read an answer that was lost. Give one
+        that you store, and the same holds over restarts of your program.
+        """
+        headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
+        call = Call("POST", "/session/verify", Repeat.ANY, {"verify_token": verify_token}, headers=headers)
         outcome = self._call(call, self._secret_key)
         document = read(outcome)
-        is_test = isinstance(outcome, httpx.Response) and "x-test-login" in outcome.headers
+        told = outcome.headers if isinstance(outcome, httpx.Response) else {}
+        is_test = "x-test-login" in told
         if is_test and not allow_test_logins:
             raise TestLoginRefused
-        return Verified(document.get("phone"), document.get("email"), is_test)
+        return Verified(
+            document.get("phone"), document.get("email"), is_test, told.get("x-session-id"), told.get("x-channel")
+        )
+
+    def read_session(self, session_id: str) -> SessionRecord:
+        """Return a session in whatever state it is, with its messages. It proves nobody's address: ``verify`` does."""
+        call = Call("GET", f"/session/{quote(session_id, safe='')}", Repeat.ANY)
+        return SessionRecord.from_json(read(self._call(call, self._secret_key)))
+
+    def list_sessions(
+        self,
+        after: str | None = None,
+        *,
+        to: str | None = None,
+        reference: str | None = None,
+        state: SessionState | None = None,
+        limit: int | None = None,
+    ) -> SessionList:
+        """List sessions, the newest first. ``after`` is that of an earlier list, for as long as it ``has_more``."""
+        query = given(after=after, to=to, reference=reference, state=state, limit=limit)
+        call = Call("GET", "/session", Repeat.ANY, query=query)
+        return SessionList.from_json(read(self._call(call, self._secret_key)))
+
+    def cancel_session(self, session_id: str) -> SessionRecord:
+        """End a session before its time: its code is good for nothing, and is not sent any more."""
+        call = Call("POST", f"/session/{quote(session_id, safe='')}/cancel", Repeat.ANY)
+        return SessionRecord.from_json(read(self._call(call, self._secret_key)))
 
     def send_message(
         self,
@@ -151,18 +212,48 @@ class Watchword:
         call = Call("GET", f"/manual/message/{message_id:d}", Repeat.ANY)
         return Message.from_json(read(self._call(call, self._secret_key)))
 
+    def report_verified(self, *, message_id: int | None = None, to: str | None = None) -> None:
+        """Report that the user entered the right code of a message without a session: by its id, or by its recipient.
+
+        So the send counts as verified, and the number is known. A repeated report changes nothing.
+        """
+        body = given(message_id=message_id, to=to)
+        read(self._call(Call("POST", "/manual/verified", Repeat.ANY, body), self._secret_key))
+
     def manual_channels(self) -> list[ManualChannel]:
         """List the channels that ``send_message`` takes, with their providers."""
         call = Call("GET", "/manual/channels", Repeat.ANY)
         return [ManualChannel.from_json(each) for each in read(self._call(call, self._secret_key))]
 
-    def list_events(self, after: str | None = None) -> EventList:
+    def list_events(
+        self, after: str | None = None, *, types: Iterable[str] | None = None, limit: int | None = None
+    ) -> EventList:
         """List the next events after a place: the ``after`` of an earlier list, or ``"0"`` for the oldest.
 
-        Without one the list is empty, and its ``after`` is where new events follow.
+        Without one the list is empty, and its ``after`` is where new events follow. ``types`` are those that are
+        wanted, such as ``["session.verified"]``; a list of them may be empty though it ``has_more``.
         """
-        call = Call("GET", "/events", Repeat.ANY, query=given(after=after))
+        query = given(after=after, type=None if types is None else ",".join(types), limit=limit)
+        call = Call("GET", "/events", Repeat.ANY, query=query)
         return EventList.from_json(read(self._call(call, self._secret_key)))
+
+    def iterate_events(self, after: str = "0", *, types: Iterable[str] | None = None) -> Iterator[Event]:
+        """Go through the events after a place, by default from the oldest, until there is no more.
+
+        To go on from there at another time, keep the ``after`` of ``list_events`` instead.
+        """
+        wanted = None if types is None else tuple(types)
+        has_more = True
+        while has_more:
+            page = self.list_events(after, types=wanted)
+            for event in page.events:
+                yield event
+            after, has_more = page.after, page.has_more
+
+    def read_event(self, event_id: str) -> Event:
+        """Return one event by its ``webhook-id``."""
+        call = Call("GET", f"/events/{quote(event_id, safe='')}", Repeat.ANY)
+        return Event.from_json(read(self._call(call, self._secret_key)))
 
     def open_envelope(self, envelope: str) -> str:
         """Return the code in the envelope of a ``QueuedMessage`` that this client's secret key sent."""

@@ -1,4 +1,4 @@
-"""The command ``watchword-client``: its ``listen`` shows a project's events while you develop, or forwards them.
+"""The command ``watchword-client``, while you develop: ``listen`` shows or forwards events, ``trigger`` makes them up.
 
 The service's own wheel has a command ``watchword``; both may be installed in one environment.
 """
@@ -11,46 +11,47 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 from watchword.callbacks import signed_headers
 from watchword.client import Watchword
 from watchword.errors import ConnectionFailed, Problem, WatchwordError
+from watchword.samples import SAMPLES
 from watchword.types import Event
 
 POLL_SECONDS = 1.0  # between two questions, while there is nothing new
 AWAY_SECONDS = 5.0  # before the next question to a service that does not answer
 FORWARD_SECONDS = 10.0  # the time that a server on this machine has for its answer, as the service gives it
 OLDEST = "0"
+MOMENTS = ("timestamp", "finished_at")  # the members of a body that tell when it happened
 
-DESCRIPTION = """Show the events of a project while you develop, or forward them to a server on this machine. What the
+LISTEN = """Show the events of a project while you develop, or forward them to a server on this machine. What the
 service itself delivers is left as it is.
 
 The secret key is read from WATCHWORD_SECRET_KEY, as arguments can be seen by everybody on the machine. Forwarded events
 are signed if WATCHWORD_WEBHOOK_SECRET holds the project's webhook secret."""
+TRIGGER = """Post a made-up event to a server on this machine, to see what it makes of it. The service is not asked and
+keeps nothing of it. It is signed if WATCHWORD_WEBHOOK_SECRET holds a webhook secret, the project's or any of the form
+whsec_ and base64."""
+FORWARD = "Post each event here, as http://localhost:3000/hook."
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, and return its exit code."""
-    parser = argparse.ArgumentParser(prog="watchword-client")
-    commands = parser.add_subparsers(dest="command", required=True)
-    listener = commands.add_parser(
-        "listen", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    address = os.environ.get("WATCHWORD_URL", "http://localhost:8000")
-    listener.add_argument("--url", default=address, help="The service; WATCHWORD_URL, else %(default)s.")
-    listener.add_argument("--forward", metavar="URL", help="Post each event here, as http://localhost:3000/hook.")
-    listener.add_argument("--oldest", action="store_true", help="Begin with the oldest event that is kept.")
-    listener.add_argument("--once", action="store_true", help="Stop when there is no further event.")
-    listener.add_argument("--json", action="store_true", help="Print one JSON object a line.")
-    options = parser.parse_args(arguments)
+    options = _parser().parse_args(arguments)
     secret_key = os.environ.get("WATCHWORD_SECRET_KEY", "")
-    if not secret_key:
+    if options.command == "listen" and not secret_key:
         return _fail("Put the project's secret key into WATCHWORD_SECRET_KEY.")
     try:
-        with Watchword(options.url, secret_key=secret_key) as watchword, httpx.Client(timeout=FORWARD_SECONDS) as http:
-            _listen(watchword, http, options)
+        with httpx.Client(timeout=FORWARD_SECONDS) as http:
+            if options.command == "trigger":
+                return _trigger(http, options)
+            with Watchword(options.url, secret_key=secret_key) as watchword:
+                if options.id:
+                    return _replay(watchword, http, options)
+                _listen(watchword, http, options)
     except WatchwordError as error:
         return _fail(str(error))
     except ValueError as error:  # a webhook secret that is none
@@ -62,15 +63,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="watchword-client")
+    commands = parser.add_subparsers(dest="command", required=True)
+    raw = argparse.RawDescriptionHelpFormatter
+    listener = commands.add_parser("listen", help="show or forward events", description=LISTEN, formatter_class=raw)
+    address = os.environ.get("WATCHWORD_URL", "http://localhost:8000")
+    listener.add_argument("--url", default=address, help="The service; WATCHWORD_URL, else %(default)s.")
+    listener.add_argument("--forward", metavar="URL", help=FORWARD)
+    listener.add_argument("--type", metavar="TYPES", help="Only these, as session.verified,session.locked.")
+    listener.add_argument("--id", metavar="ID", help="Only the one event with this webhook-id, as evt_41, and stop.")
+    listener.add_argument("--oldest", action="store_true", help="Begin with the oldest event that is kept.")
+    listener.add_argument("--once", action="store_true", help="Stop when there is no further event.")
+    listener.add_argument("--json", action="store_true", help="Print one JSON object a line.")
+    trigger = commands.add_parser("trigger", help="post a made-up event", description=TRIGGER, formatter_class=raw)
+    trigger.add_argument("type", choices=sorted(SAMPLES), metavar="TYPE", help=f"One of {', '.join(SAMPLES)}.")
+    trigger.add_argument("--forward", metavar="URL", required=True, help=FORWARD)
+    trigger.add_argument("--json", action="store_true", help="Print a JSON object.")
+    return parser
+
+
+def _trigger(http: httpx.Client, options: argparse.Namespace) -> int:
+    """Post the sample of a type as if it had happened now."""
+    now = datetime.now(UTC)
+    body = {name: _iso(now) if name in MOMENTS else value for name, value in SAMPLES[options.type].items()}
+    return _show_one(http, Event(f"test_{int(now.timestamp())}", options.type, now, body), options)
+
+
+def _replay(watchword: Watchword, http: httpx.Client, options: argparse.Namespace) -> int:
+    return _show_one(http, watchword.read_event(options.id), options)
+
+
+def _show_one(http: httpx.Client, event: Event, options: argparse.Namespace) -> int:
+    """Show an event, and return 1 if the server it was forwarded to did not take it."""
+    answer = _forward(http, options.forward, event) if options.forward else None
+    _show(event, answer, as_json=options.json)
+    return 0 if answer is None or answer.startswith("HTTP 2") else 1
+
+
 def _listen(watchword: Watchword, http: httpx.Client, options: argparse.Namespace) -> None:
-    after = OLDEST if options.oldest else watchword.list_events().after
+    types = options.type.split(",") if options.type else None
+    after = OLDEST if options.oldest else watchword.list_events(types=types).after
     if not options.once:
         print(
             f"Listening to {options.url} for the events that the project has chosen. Ctrl-C stops it.", file=sys.stderr
         )
     while True:
         try:
-            page = watchword.list_events(after)
+            page = watchword.list_events(after, types=types)
         except (ConnectionFailed, Problem) as error:
             if options.once or (isinstance(error, Problem) and error.status < 500):
                 raise
@@ -80,10 +120,11 @@ def _listen(watchword: Watchword, http: httpx.Client, options: argparse.Namespac
         for event in page.events:
             _show(event, _forward(http, options.forward, event) if options.forward else None, as_json=options.json)
         after = page.after
-        if not page.events:
-            if options.once:
-                return
-            time.sleep(POLL_SECONDS)
+        if page.has_more:
+            continue
+        if options.once:
+            return
+        time.sleep(POLL_SECONDS)
 
 
 def _forward(http: httpx.Client, url: str, event: Event) -> str:
@@ -103,10 +144,14 @@ def _show(event: Event, answer: str | None, *, as_json: bool) -> None:
         told: dict[str, Any] = {"id": event.id, "type": event.type, "body": event.body, "answer": answer}
         print(json.dumps(told, ensure_ascii=False), flush=True)
         return
-    at = event.timestamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    line = f"{at}  {event.type}  {event.id}"
+    line = f"{_iso(event.timestamp)}  {event.type}  {event.id}"
     print(f"{line}  → {answer}" if answer else line)
     print(f"  {json.dumps(event.body, ensure_ascii=False)}", flush=True)
+
+
+def _iso(moment: datetime) -> str:
+    """Write a moment of UTC as the service does."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _fail(sentence: str) -> int:

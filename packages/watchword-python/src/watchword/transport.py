@@ -56,6 +56,12 @@ def given(**members: Any) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
+def named(*, language: str | None = None, client_address: str | None = None) -> dict[str, str]:
+    """Return the headers that tell of the user, where they are given."""
+    headers = {"Accept-Language": language, "X-Client-Address": client_address}
+    return {name: value for name, value in headers.items() if value}
+
+
 def repeat_of_sending(challenge_token: str | None) -> Repeat:
     """Return when a create or a send is repeated: a challenge's answer works once, and a refusal may have used it."""
     return Repeat.UNSENT if challenge_token else Repeat.ANY

@@ -13,6 +13,7 @@ from typing import Any, Literal
 Channel = Literal["sms", "email", "messenger_a", "messenger_b", "voice"]
 ChallengeProvider = Literal["altcha", "turnstile", "hcaptcha", "recaptcha"]
 CodeLength = Literal[4, 6]
+DeliveryStatus = Literal["pending", "sent", "delivered", "failed"]
 ErrorCode = Literal[
     "parse_error",
     "validation_error",
@@ -46,10 +47,22 @@ ErrorCode = Literal[
     "challenge_unavailable",
 ]
 FieldErrorCode = Literal[
-    "required", "null", "invalid_type", "blank", "too_long", "invalid_choice", "invalid", "unknown", "repeated"
+    "required",
+    "null",
+    "invalid_type",
+    "blank",
+    "too_long",
+    "invalid_choice",
+    "invalid",
+    "unknown",
+    "repeated",
+    "unexpected",
 ]
 MessageStatus = Literal["queued", "sending", "sent", "success", "failed", "expired"]
-SessionEventType = Literal["session.opened", "session.verified", "session.locked", "session.expired", "session.refused"]
+SessionEventType = Literal[
+    "session.opened", "session.verified", "session.locked", "session.expired", "session.refused", "session.undelivered"
+]
+SessionState = Literal["open", "locked", "verified", "expired", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +212,7 @@ class SessionChannel:
     image_url: str
     """The channel's icon, always an absolute URL."""
     link: str = field(repr=False)
-    """Where to send the user for this channel: the messenger bot, or the project's site."""
+    """Where to send the user for this channel: a messenger's bot, which the user has to start."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SessionChannel:
@@ -220,7 +233,7 @@ class Session:
     session_id: str
     """The session: a ULID, 26 characters in capitals."""
     session_expired_at: datetime
-    """When the session ends: three minutes after it was created, and nothing extends it."""
+    """When the session ends, which nothing puts off."""
     sent_to: Channel | None
     """The channel over which this session's code last went (or is going) out; null when none has yet, as after …"""
     channels: list[SessionChannel]
@@ -243,7 +256,7 @@ class SentCode:
     session_id: str
     """The session: a ULID, 26 characters in capitals."""
     session_expired_at: datetime
-    """When the session ends: three minutes after it was created, and nothing extends it."""
+    """When the session ends, which nothing puts off."""
     channel: SessionChannel
     """The channel the code went out over, with its block now running."""
 
@@ -351,15 +364,150 @@ class SessionSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ChannelDelivery:
+    """``ChannelDelivery`` of the API."""
+
+    channel: Channel
+    """A channel over which the session's code was to go."""
+    status: DeliveryStatus
+    """What became of its newest message there."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ChannelDelivery:
+        return cls(
+            channel=data["channel"],
+            status=data["status"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDelivery:
+    """``SessionDelivery`` of the API."""
+
+    channels: list[ChannelDelivery]
+    """The channels, the first that was tried first."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SessionDelivery:
+        return cls(
+            channels=[ChannelDelivery.from_json(each) for each in data["channels"]],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMessage:
+    """``SessionMessage`` of the API."""
+
+    id: int
+    """The message."""
+    channel: Channel
+    """The channel it went over."""
+    status: MessageStatus
+    """Where it stands."""
+    error: str | None
+    """Why it failed or expired, in one sentence; else null."""
+    created_at: datetime
+    """When it was asked for."""
+    finished_at: datetime | None
+    """When it ended; null until then."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SessionMessage:
+        return cls(
+            id=data["id"],
+            channel=data["channel"],
+            status=data["status"],
+            error=data.get("error"),
+            created_at=datetime.fromisoformat(data["created_at"]),
+            finished_at=datetime.fromisoformat(data["finished_at"]) if data.get("finished_at") else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRecord:
+    """``SessionRecord`` of the API."""
+
+    session_id: str
+    """The session: a ULID, 26 characters in capitals."""
+    state: SessionState
+    """What became of it."""
+    recipient: str | None
+    """The whole phone number or e-mail address; null once the project keeps it no longer."""
+    channel: Channel | None
+    """The channel over which its code last went; null until then."""
+    reference: str | None
+    """What create was given as ``reference``, if anything."""
+    language: str
+    """The language of its messages."""
+    is_test: bool
+    """Whether a test login opened it."""
+    attempts: int
+    """How many codes were entered, right or wrong."""
+    created_at: datetime
+    """When it was opened."""
+    expires_at: datetime
+    """When it ends, or was ended."""
+    verified_at: datetime | None
+    """When the right code was entered."""
+    redeemed_at: datetime | None
+    """When session/verify was told the address: the moment of proof."""
+    cancelled_at: datetime | None
+    """When your server ended it."""
+    messages: list[SessionMessage]
+    """Its messages, the earliest first, while the project keeps them."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SessionRecord:
+        return cls(
+            session_id=data["session_id"],
+            state=data["state"],
+            recipient=data.get("recipient"),
+            channel=data.get("channel"),
+            reference=data.get("reference"),
+            language=data["language"],
+            is_test=data["is_test"],
+            attempts=data["attempts"],
+            created_at=datetime.fromisoformat(data["created_at"]),
+            expires_at=datetime.fromisoformat(data["expires_at"]),
+            verified_at=datetime.fromisoformat(data["verified_at"]) if data.get("verified_at") else None,
+            redeemed_at=datetime.fromisoformat(data["redeemed_at"]) if data.get("redeemed_at") else None,
+            cancelled_at=datetime.fromisoformat(data["cancelled_at"]) if data.get("cancelled_at") else None,
+            messages=[SessionMessage.from_json(each) for each in data["messages"]],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SessionList:
+    """``SessionList`` of the API."""
+
+    sessions: list[SessionRecord]
+    """The sessions, the newest first, at most ``limit``."""
+    has_more: bool
+    """Whether older ones may follow."""
+    after: str | None
+    """What to send as ``after`` next; null at the end of the list."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> SessionList:
+        return cls(
+            sessions=[SessionRecord.from_json(each) for each in data["sessions"]],
+            has_more=data["has_more"],
+            after=data.get("after"),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class SessionEventData:
     """``SessionEventData`` of the API."""
 
     session_id: str | None
     """The session; null for a refused create, which opens none."""
+    reference: str | None
+    """What create was given as ``reference``, if anything."""
     recipient: str
     """The recipient, most of it masked; the whole address where the project says so."""
     channel: Channel | None
-    """The channel over which its code last went at that moment, if any."""
+    """The channel over which its code last went at that moment, if any; with ``session.undelivered`` the one …"""
     reason: str | None
     """With ``session.refused``: the rule of the decision log."""
     language: str | None
@@ -375,6 +523,7 @@ class SessionEventData:
     def from_json(cls, data: Mapping[str, Any]) -> SessionEventData:
         return cls(
             session_id=data.get("session_id"),
+            reference=data.get("reference"),
             recipient=data["recipient"],
             channel=data.get("channel"),
             reason=data.get("reason"),
@@ -433,13 +582,16 @@ class EventList:
     """``EventList`` of the API."""
 
     events: list[Event]
-    """The events in the order in which they happened, at most 100."""
+    """The events in the order in which they happened, at most ``limit``."""
     after: str
     """What to send as ``after`` next."""
+    has_more: bool
+    """Whether to ask on at once, as there is more after this place; also where ``events`` is empty."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EventList:
         return cls(
             events=[Event.from_json(each) for each in data["events"]],
             after=data["after"],
+            has_more=data["has_more"],
         )

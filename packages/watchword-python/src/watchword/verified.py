@@ -12,6 +12,8 @@ class Verified:
     phone: str | None = field(repr=False)
     email: str | None = field(repr=False)
     is_test: bool
+    session_id: str | None = None
+    channel: str | None = None
 
     @property
     def recipient(self) -> str:

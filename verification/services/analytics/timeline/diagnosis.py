@@ -64,7 +64,7 @@ class Diagnosis:
 def diagnose(rows: Rows, now: datetime) -> Diagnosis:
     """Say what happened to the user, and whether the customer's server could be told."""
     diagnosis = _of_user(rows, now)
-    untold = [event for event in rows.told if event.delivered_at is None and event.attempts.all()]
+    untold = [event for event in rows.customer_events if event.delivered_at is None and event.attempts.all()]
     if not untold:
         return diagnosis
     last = untold[-1]
@@ -144,7 +144,7 @@ def _of_nothing_sent(rows: Rows, now: datetime) -> Diagnosis:
     why = why_not_sent(session)
     if session.channel or not why:
         return Diagnosis(_("Not verified; the messages of this session are no longer kept."), Tone.PLAIN)
-    remedy = remedy_of(session.refusal) or (bot_advice(session) if session.awaited_channel else None)
+    remedy = remedy_of(session) or (bot_advice(session) if session.awaited_channel else None)
     is_waiting = bool(session.awaited_channel) and not session.refusal and session.expires_at > now
     text = _("No code went out yet: {reason}") if is_waiting else _("No code went out: {reason}")
     tone = Tone.PLAIN if is_waiting or not (session.refusal or session.awaited_channel) else Tone.BAD

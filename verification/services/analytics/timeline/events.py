@@ -56,6 +56,7 @@ def events_of(rows: Rows, now: datetime) -> list[TimelineEvent]:
     for place, message in enumerate(rows.messages):
         events += _sending(rows, message, place)
         events += _end(message)
+        events += _reported(message)
         events += _callback(rows, message)
     events += [*_checks(rows), *_token(rows, now), *_over(rows, now), *_events_sent(rows)]
     return sorted(events, key=lambda event: event.at)
@@ -83,7 +84,11 @@ def _refusals(rows: Rows) -> Iterator[TimelineEvent]:
     for decision in rows.decisions:
         rule = RULES[decision.rule]
         text = _("Refused: {reason}").format(reason=lowered(str(rule.title)))
-        if decision.count > 1:
+        if since := decision.figures.get("known_since"):
+            text = _("The traffic guard let it pass: known since {day}").format(day=since)
+        elif not rule.refuses:
+            text = str(rule.title)
+        elif decision.count > 1:
             text = ngettext(
                 "Refused: {reason}, {count} time within the hour",
                 "Refused: {reason}, {count} times within the hour",
@@ -95,7 +100,7 @@ def _refusals(rows: Rows) -> Iterator[TimelineEvent]:
             _("{meaning} The log names {subject} alone, which another number may share.").format(
                 meaning=rule.meaning, subject=decision.subject
             ),
-            Tone.FAIR,
+            Tone.FAIR if rule.refuses else Tone.PLAIN,
             decision,
         )
 
@@ -184,6 +189,8 @@ def _why_this_channel(rows: Rows, message: Message, place: int) -> tuple[str, st
     channel = channel_name(message.channel)
     session = rows.session
     if session is None:
+        if message.connection_id is not None:
+            return _handed_over(message, channel)
         pinned = message.pinned_provider
         asked = _("Your server asked for a message over {channel}").format(channel=channel)
         return asked, _("It named the provider: {pinned} and no other.").format(pinned=pinned.name) if pinned else ""
@@ -199,6 +206,22 @@ def _why_this_channel(rows: Rows, message: Message, place: int) -> tuple[str, st
         detail = why.format(before=channel_name(last.channel), channel=channel)
         return _("Sent over {channel} as well").format(channel=channel), detail
     return _("{channel} was chosen").format(channel=channel), _why_first(rows, message)
+
+
+def _handed_over(message: Message, channel: str) -> tuple[str, str]:
+    """Return how the code of an identity system came to go this way. Its connection may have been removed."""
+    name = message.connection.name if message.connection else _("a connection that was removed")
+    if message.fallback_of_id:
+        return (
+            _("Sent over {channel} as well").format(channel=channel),
+            _("The message before had not brought the code of {connection}.").format(connection=name),
+        )
+    return _("{connection} handed a code over, for {channel}").format(connection=name, channel=channel), ""
+
+
+def _reported(message: Message) -> Iterator[TimelineEvent]:
+    if message.verified_at:
+        yield TimelineEvent(message.verified_at, _("Your server reported that the user got in"), tone=Tone.GOOD)
 
 
 def _why_first(rows: Rows, message: Message) -> str:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 
 from providers import registry
 from providers.errors import Outcome
+from verification.core.addresses import domain_of
 from verification.core.formats import CLOCK, written_moment
 from verification.models import CircuitBreaker, Message, Provider
 from verification.services.analytics.timeline.rows import Rows, attempts_of
@@ -98,8 +99,11 @@ def _unfit(rows: Rows, provider: Provider) -> str:
     if provider.pk in rows.paused:
         return _("A routing rule pauses it for this country.")
     address = rows.recipient.address
+    domain, domains = domain_of(address), provider.only_domains
+    if domain and ((domains and domain not in domains) or domain in provider.except_domains):
+        return _("It does not serve this e-mail domain.")
     only, never = tuple(provider.only_prefixes), tuple(provider.except_prefixes)
-    if only and not address.startswith(only) or never and address.startswith(never):
+    if not domain and (only and not address.startswith(only) or never and address.startswith(never)):
         return _("By its prefixes it does not serve this number.")
     try:
         needs_start = registry.adapter_class(provider.type).needs_start

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
-from verification.models import ChannelType, GuardRule, Session
+from verification.models import ChannelType, Session
 from verification.services.analytics.timeline.words import Advice, lowered
-from verification.services.records.decisions import RULES, Rule, rule_of
-
-# The guard's refusal as a session notes it. The decision log names the very rule of the guard.
-GUARDED = Rule(gettext_lazy("Traffic guard"), gettext_lazy("The traffic guard refused SMS and calls to this number."))
+from verification.services.records.decisions import GUARDED, RULES, Rule, rule_of
 
 
 def refusal_of(session: Session) -> Rule | None:
@@ -41,31 +37,6 @@ def _waits_for(session: Session) -> str:
     return "" if session.refusal else _("The app opened the session without asking for a send.")
 
 
-# By the rule's name: the next step, and the page where it is taken.
-REMEDIES = {
-    "guarded": (gettext_lazy("If this traffic is honest, lift the finding in the traffic guard."), "guardblock"),
-    "block_list": (
-        gettext_lazy("If it should not be blocked, take the entry off the list, or put it on the safe list."),
-        "listentry",
-    ),
-    "country": (gettext_lazy("Add the country to the project's list if you want to send there."), "project"),
-    "number_type": (gettext_lazy("Ask the user for a mobile number, or allow VoIP numbers in the project."), "project"),
-    "kill_switch": (gettext_lazy("The operator stopped sending; ask when it goes on."), ""),
-    "daily_budget": (gettext_lazy("Raise the channel's budget of the day, or wait until midnight UTC."), "channel"),
-    "platform_recipient_limit": (gettext_lazy("The limit is the operator's. It is free again tomorrow."), ""),
-    "too_many_sends": (gettext_lazy("Wait, or raise the project's limits of sends to one recipient."), "project"),
-    "session_sends": (gettext_lazy("The user starts anew: a session has five sends."), ""),
-    "too_many_attempts": (gettext_lazy("Wait until the recipient's page shows the limit as free."), ""),
-    "channel_timeout": (
-        gettext_lazy("Let the app show its countdown: 60 seconds lie between two codes of one channel."),
-        "",
-    ),
-    "suppressed": (gettext_lazy("If the recipient wants messages again, lift the suppression."), "suppression"),
-    "client_address": (gettext_lazy("If it is your own server's address, list it in the project."), "project"),
-    "requests_per_second": (gettext_lazy("Raise the project's requests in a second."), "project"),
-}
-
-
 def bot_advice(session: Session) -> Advice:
     """Return what helps where the user has to start a bot first."""
     messenger = ChannelType(session.awaited_channel).label
@@ -73,7 +44,7 @@ def bot_advice(session: Session) -> Advice:
     return Advice(advice.format(messenger=messenger))
 
 
-def remedy_of(rule: str) -> Advice | None:
-    """Return what an owner can do about a refusal. The guard's own rules share one answer."""
-    found = REMEDIES.get("guarded" if rule in GuardRule.values else rule_of(rule))
-    return Advice(str(found[0]), found[1]) if found else None
+def remedy_of(session: Session) -> Advice | None:
+    """Return what an owner can do about the last refusal."""
+    refusal = refusal_of(session)
+    return Advice(str(refusal.remedy), refusal.page) if refusal and refusal.remedy else None

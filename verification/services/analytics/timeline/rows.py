@@ -28,7 +28,7 @@ from verification.models import (
 )
 from verification.services.records.decisions import RULES
 
-OF_MESSAGE = ("recipient", "project", "provider", "pinned_provider", "attempts", "event__attempts")
+OF_MESSAGE = ("recipient", "project", "provider", "pinned_provider", "connection", "attempts", "event__attempts")
 OF_SESSION = (
     "recipient",
     "project",
@@ -69,7 +69,7 @@ class Rows:
         return self.session.is_test if self.session else self.messages[0].is_test
 
     @property
-    def told(self) -> list[WebhookEvent]:
+    def customer_events(self) -> list[WebhookEvent]:
         """The events that the customer's server was to be told, the earliest first."""
         events = [*self.session.events.all()] if self.session else []
         events += [message.event for message in self.messages if hasattr(message, "event")]

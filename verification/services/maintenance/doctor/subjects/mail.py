@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 from django.conf import settings
 from django.core.mail import get_connection
 
+from verification.core.mail_server import WITHOUT_SERVER
 from verification.models import ChannelType
 from verification.services.maintenance.doctor.findings import Aims, Finding, critical, note, warning
 from verification.services.maintenance.doctor.name_server import NameServerSilent, texts_of
@@ -31,12 +32,7 @@ USUAL_SELECTORS = (
 )
 LEAST_RSA_BITS = 1_024  # Below that, receivers ignore the signature (RFC 8301).
 OWN_SERVER = "smtp"  # the type of provider whose mails have our domain as their envelope's, so that SPF is asked there
-SILENT_CONNECTIONS = (
-    "django.core.mail.backends.console.EmailBackend",
-    "verification.core.logs.EmailBackend",
-    "django.core.mail.backends.locmem.EmailBackend",
-    "django.core.mail.backends.dummy.EmailBackend",
-)
+SILENT_CONNECTIONS = (*WITHOUT_SERVER, "django.core.mail.backends.locmem.EmailBackend")
 
 
 def domains_are_set_up(aims: Aims) -> Iterator[Finding]:

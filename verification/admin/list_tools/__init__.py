@@ -1,0 +1,1 @@
+"""What stands above every list: saved views, the choice of columns, and the form of filters."""

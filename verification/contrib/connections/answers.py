@@ -1,0 +1,69 @@
+"""Answers to systems, each in its own form. A refusal tells its status alone: the owner's log has the reason."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+from django.db import InterfaceError, InternalError, OperationalError
+from django.http import HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+
+from verification import sql
+from verification.contrib.connections.base import NOT_SENT, System
+from verification.contrib.connections.calls import Answer
+from verification.core import ids, logs, metrics
+from verification.core.errors import ApiError
+from verification.services.records.decisions import record_refusal
+from verification.sql import read_only
+
+log = logging.getLogger(__name__)
+
+DATABASE_RETRY_SECONDS = 1  # seconds that callers are told to wait while the database is away: a brief fault is over
+
+
+def written(answer: Answer) -> HttpResponse:
+    match answer.body:
+        case None:
+            return HttpResponse(status=answer.status)
+        case str():
+            return HttpResponse(answer.body, status=answer.status, content_type="text/plain; charset=utf-8")
+        case _:
+            return JsonResponse(answer.body, status=answer.status)
+
+
+def refused(error: Exception, request: HttpRequest, system: System | None) -> HttpResponse:
+    """Answer what the address raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
+    refusal = _to_refusal(error, request)
+    record_refusal(refusal)
+    metrics.count_refusal(refusal.problem_code)
+    if refusal.status < 500:  # _to_refusal has logged the others, with their cause
+        logs.log_refusal(request, code=refusal.problem_code, status=refusal.status)
+    answer = system.refused(refusal.status) if system else Answer(refusal.status, {"message": NOT_SENT})
+    response = written(answer)
+    if refusal.status == 405:
+        response["Allow"] = "POST"
+    # A limit is not over within the seconds that a system waits, and some try again as soon as they are told a time.
+    if refusal.status == 503 and refusal.retry_after is not None:
+        response["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def _to_refusal(error: Exception, request: HttpRequest) -> ApiError:
+    match error:
+        case ApiError():
+            return error
+        case UnreadablePostError():
+            return ApiError("parse_error", "The body did not arrive whole.")
+        case OperationalError() | InterfaceError():
+            logs.log_unserved(request, sql.reason(error))
+            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+        case InternalError() if read_only.is_reason(error):
+            logs.log_unserved(request, read_only.WORDS)
+            read_only.leave()
+            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
+        case _:
+            # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
+            places = "".join(traceback.format_tb(error.__traceback__))
+            fields = {"request_id": ids.request_id_of(request) or "-", "error": type(error).__name__, "places": places}
+            log.error("a request failed", extra=fields)
+            return ApiError("internal_error")

@@ -1,0 +1,61 @@
+"""Reading the bodies of calls: JSON or a form, and a text at a path within."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+
+from verification.contrib.connections.calls import Call, CallUnreadable
+
+FORM = "application/x-www-form-urlencoded"
+MAX_FIELDS = 50  # fields of a form; systems send under ten
+MAX_TEXT = 2_000  # characters of a text that is read: a message has a few hundred
+
+
+def read_json(body: bytes) -> dict[str, Any]:
+    """Return the object. Raises :class:`CallUnreadable`."""
+    try:
+        found = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise CallUnreadable("the body is no JSON") from None
+    if not isinstance(found, dict):
+        raise CallUnreadable("the body is no object")
+    return found
+
+
+def read_json_or_form(call: Call) -> dict[str, Any]:
+    """Return the object of JSON, or the fields of a form. Raises :class:`CallUnreadable`."""
+    if call.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        return read_json(call.body)
+    try:
+        pairs = parse_qsl(call.body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError:
+        raise CallUnreadable("the body is no form in UTF-8") from None
+    return dict(pairs)
+
+
+def text_at(body: Mapping[str, Any], *paths: str) -> str:
+    """Return the text at the first of these paths that has one, such as ``user.phone``; else the empty text.
+
+    Names are compared as they stand. Raises :class:`CallUnreadable` for a text that is too long or holds a NUL.
+    """
+    for path in paths:
+        found: Any = body
+        for name in path.split("."):
+            found = found.get(name) if isinstance(found, Mapping) else None
+        if isinstance(found, str) and found.strip():
+            if len(found) > MAX_TEXT or "\0" in found:
+                raise CallUnreadable(f"{path} cannot be read")
+            return found.strip()
+    return ""
+
+
+def required(body: Mapping[str, Any], what: str, *paths: str) -> str:
+    """Return the text at the first of these paths that has one. Raises :class:`CallUnreadable`, naming ``what``."""
+    text = text_at(body, *paths)
+    if not text:
+        raise CallUnreadable(f"there is no {what} at {' or '.join(paths)}")
+    return text

@@ -1,0 +1,40 @@
+"""FusionAuth's generic messenger.
+
+Source: FusionAuth/fusionauth-site, ``messengers/generic-messenger.mdx``. A template that shows a code brings it as
+``code`` beside ``phoneNumber``; other messages bring none. Basic and headers of one's own are set on its security tab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from verification.contrib.connections import base, proofs
+from verification.contrib.connections.base import PastedLine
+from verification.contrib.connections.bodies import required, text_at
+from verification.contrib.connections.calls import Call, Handed
+
+
+class System(base.System):
+    name = "fusionauth"
+    label = _("FusionAuth, generic messenger")
+    recipients = ("phone",)
+    proof_name = "Basic authentication password"
+
+    def prove(self, call: Call, secret: str, *, now: float) -> None:
+        proofs.shared_secret(call, secret)
+
+    def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
+        # A voice message has `message` in place of `textMessage`, since its version 1.65.
+        channel = "voice" if text_at(body, "message") and not text_at(body, "textMessage") else ""
+        number = base.as_phone(required(body, "number", "phoneNumber"))
+        return [Handed(to=number, code=required(body, "code", "code"), channel=channel)]
+
+    def lines(self, url: str, secret: str) -> list[PastedLine]:
+        return [
+            PastedLine(self.url_name, url),
+            PastedLine("Basic authentication username", "watchword", _("Any name does.")),
+            PastedLine(self.proof_name, secret),
+        ]

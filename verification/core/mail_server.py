@@ -1,0 +1,40 @@
+"""Whether mails of the service reach anybody, and in plain words why one did not."""
+
+from __future__ import annotations
+
+import smtplib
+import socket
+
+from django.conf import settings
+from django.utils.translation import gettext_noop
+
+# Django's backends, and our own, that write a mail down where its recipient does not look.
+WITHOUT_SERVER = (
+    "django.core.mail.backends.console.EmailBackend",
+    "django.core.mail.backends.dummy.EmailBackend",
+    "django.core.mail.backends.filebased.EmailBackend",
+    "verification.core.logs.EmailBackend",
+)
+# What sending a mail raises; a ValueError is of a character that no header may hold.
+MAIL_ERRORS = (smtplib.SMTPException, OSError, ValueError)
+NOT_SET_UP = gettext_noop("No mail server is set up, so the mail was only written to the worker's log")
+_WORDS = (  # the first that fits
+    (smtplib.SMTPAuthenticationError, gettext_noop("The mail server rejected the user name or password of EMAIL_URL")),
+    (smtplib.SMTPRecipientsRefused, gettext_noop("The mail server rejected the recipients' addresses")),
+    (smtplib.SMTPSenderRefused, gettext_noop("The mail server rejected the sender's address (EMAIL_FROM)")),
+    (smtplib.SMTPServerDisconnected, gettext_noop("The mail server closed the connection")),
+    (smtplib.SMTPException, gettext_noop("The mail server answered with an error")),
+    (TimeoutError, gettext_noop("The mail server did not answer in time")),
+    (socket.gaierror, gettext_noop("The mail server's host name is unknown (EMAIL_URL)")),
+    (OSError, gettext_noop("The mail server cannot be reached")),
+    (ValueError, gettext_noop("The mail holds a character that no mail may have")),
+)
+
+
+def has_mail_server() -> bool:
+    return settings.EMAIL_BACKEND not in WITHOUT_SERVER
+
+
+def words_of(error: BaseException) -> str:
+    """Return why a mail was not sent, in English. No word of the server's is in it: it may hold an address."""
+    return next((words for kind, words in _WORDS if isinstance(error, kind)), type(error).__name__)
