@@ -45,7 +45,7 @@ def test_it_tells_the_week_before(a_week):
     assert title == "Last week: 100 verified"
     assert text.startswith("07 Jan to 13 Jan (UTC)")
     assert "Verified: 100 (5 the week before)." in text
-    assert "Conversion: 66.7 % of the sessions that were sent (50 % the week before)." in text
+    assert "Conversion: 66.7 % of the sessions with a code sent (50 % the week before)." in text
     assert "Worst provider: Bad lost 30 of 50 messages." in text
 
 
