@@ -66,7 +66,7 @@ def test_a_pasted_message_is_read_and_sent(form):
             const code = document.querySelector("watchword-verify").shadowRoot.querySelector("#code");
             code.dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, cancelable: true}));
         }""",
-        f"{CODE} is your Shop code. It is valid for 3 min.",
+        f"{CODE} is your Shop code. Valid for 3 min.",
     )
     form.is_verified()
 
@@ -134,7 +134,7 @@ def deliver(form):
 def test_a_send_that_failed_is_told_with_the_ways_that_are_left(sandbox, number):
     sandbox.reach_code(number)
     deliver(sandbox)
-    sandbox.says("This could not be sent by SMS. Choose another way, or try again.")
+    sandbox.says("We couldn’t send the code by SMS. Choose another option, or try again.")
     assert sandbox.page.get_by_text("We sent a code to").count() == 0  # it is taken back
     assert sandbox.code.count() == 0
     assert sandbox.button("SMS").get_attribute("aria-disabled") == "false"
@@ -144,13 +144,13 @@ def test_a_send_that_failed_is_told_with_the_ways_that_are_left(sandbox, number)
 def test_a_send_that_failed_is_told_without_the_user_doing_anything(sandbox):
     sandbox.reach_code(REFUSED)
     sweep_once(limit=10)
-    sandbox.says("This could not be sent by SMS.")
+    sandbox.says("We couldn’t send the code by SMS.")
 
 
 def test_after_a_send_that_failed_another_way_leads_on(sandbox):
     sandbox.reach_code(REFUSED)
     deliver(sandbox)
-    sandbox.says("Choose another way")
+    sandbox.says("Choose another option")
     sandbox.button("Voice call").click()
     sandbox.code.wait_for()
     assert sandbox.alert.count() == 0
@@ -163,7 +163,7 @@ def test_a_code_that_went_out_before_can_still_be_entered_after_a_send_that_fail
     wait_until(lambda: len(sandbox.events) == 2, "the second code is sent")
     Message.objects.filter(channel="voice").update(status=MessageStatus.FAILED, is_counted=False)
     sandbox.look_again()
-    sandbox.says("This could not be sent by Voice call.")
+    sandbox.says("We couldn’t send the code by Voice call.")
     sandbox.type("424242")
     sandbox.is_verified()
 
@@ -175,7 +175,7 @@ def test_a_wrong_code_tells_the_tries_left_and_the_last_one_ends_the_session(for
     form.reach_code("+4915187654321")  # a code of four characters has three tries
     for left in (2, 1):
         form.type("1111")
-        form.says(f"Tries left: {left}")
+        form.says(f"Attempts left: {left}")
     assert form.code.get_attribute("aria-invalid") == "true"
     assert form.code.input_value() == ""
     form.type("1111")
@@ -229,7 +229,7 @@ def test_a_second_tab_goes_on_with_the_session_and_is_told_once_it_is_verified(f
     assert Session.objects.count() == 1
     form.type(CODE)
     form.is_verified()
-    other.locator("#title").filter(has_text="You were confirmed in another window.").wait_for()
+    other.locator("#title").filter(has_text="You already confirmed in another window.").wait_for()
     assert other.get_by_role("alert").filter(has_text="used").count() == 0
     names = other.evaluate("events.map(([name]) => name)")
     assert "elsewhere" in names and "verified" not in names

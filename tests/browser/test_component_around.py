@@ -74,7 +74,7 @@ def test_a_vendors_script_that_is_blocked_is_told(form):
     form.page.route("https://challenges.cloudflare.com/**", lambda route: route.abort())
     form.open()
     form.send("+4915112345679")
-    form.says("check against robots")
+    form.says("check that you are not a robot")
 
 
 # --- seeing, hearing, reading -----------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ def test_what_happens_is_read_out(form):
     form.reach_code()
     form.page.get_by_role("status").filter(has_text=f"We sent a code to {NUMBER}").wait_for(state="attached")
     form.type("111111")
-    form.says("This code is wrong. Tries left: 4.")
+    form.says("Wrong code. Attempts left: 4.")
     assert form.code.get_attribute("aria-describedby") == "error"
     assert form.page.get_by_role("group", name="Enter the code").count() == 1
 
@@ -104,13 +104,13 @@ def test_axe_finds_nothing_at_any_step(form, scheme):
     form.page.get_by_role("textbox", name="Phone number").wait_for()
     judge("entry")
     form.send("12")
-    form.says("does not look right")
+    form.says("Check the phone number.")
     judge("refused")
     form.send()
     form.code.wait_for()
     judge("code")
     form.type("111111")
-    form.says("This code is wrong")
+    form.says("Wrong code.")
     judge("wrong code")
     form.type(CODE)
     form.is_verified()

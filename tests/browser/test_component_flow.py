@@ -198,6 +198,6 @@ def test_the_demo_shows_the_message_and_what_the_server_is_told(shop, browser_pa
     found["verified"] = faults_of(page)
     assert {step: faults for step, faults in found.items() if faults} == {}
     assert complaints == []
-    page.get_by_role("button", name="Verify somebody else").click()
+    page.get_by_role("button", name="Verify another user").click()
     page.get_by_role("textbox", name="Phone number").wait_for()
     page.get_by_text("Waiting for a verify token").wait_for()

@@ -178,7 +178,7 @@ def test_it_survives_a_reload_in_the_middle_and_a_second_tab(hosted):
     other.get_by_role("textbox", name="Code").wait_for()
     hosted.code.press_sequentially(CODE)
     hosted.page.get_by_text("state=one").wait_for()
-    other.locator("#title").filter(has_text="You were confirmed in another window.").wait_for()
+    other.locator("#title").filter(has_text="You already confirmed in another window.").wait_for()
     hosted.page.go_back()
     hosted.page.get_by_role("button", name="Send code").wait_for()
     assert hosted.page.evaluate("document.querySelector('#back').elements.verify_token.value") == ""
@@ -211,7 +211,7 @@ def test_the_buttons_have_the_owners_colour(hosted):
 def test_without_scripts_it_says_what_it_needs(hosted):
     page = hosted.page.context.browser.new_page(java_script_enabled=False)
     page.goto(f"{hosted.address}?return_to={hosted.back}")
-    page.get_by_text("allow scripts on this page").wait_for()
+    page.get_by_text("allow JavaScript on this page").wait_for()
     page.close()
 
 

@@ -81,7 +81,7 @@ def inbox(request: HttpRequest, demo: Demo) -> HttpResponse:
     try:
         kept = read_inbox(demo)[:MAX_SHOWN]
     except (RedisError, ConnectionInterrupted, OSError):
-        return _json({"detail": "The store of the inbox does not answer."}, 503)
+        return _json({"detail": "The inbox is not available: Valkey or Redis does not answer."}, 503)
     return _json({"messages": [_message(each) for each in kept]})
 
 
