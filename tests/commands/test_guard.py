@@ -56,5 +56,5 @@ def test_it_lifts(project, block, subject):
 
 
 def test_it_refuses_to_lift_what_does_not_run(project, block):
-    with pytest.raises(CommandError, match="No finding about"):
+    with pytest.raises(CommandError, match="There is no active block on"):
         run("guard", str(project.id), "--lift", "+49170")

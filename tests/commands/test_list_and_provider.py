@@ -74,7 +74,7 @@ def test_a_provider_is_changed_and_what_is_not_named_stays(shop):
     row = Provider.objects.get()
     assert (row.priority, row.only_prefixes, row.settings["success_status"]) == (5, ["+49", "+43"], "200")
     assert (row.settings["username"], stored_secrets(row)["password"]) == ("shop", "hunter2")
-    assert "nothing is changed" in run("provider", "set", str(row.pk), "priority=5")
+    assert "nothing changed" in run("provider", "set", str(row.pk), "priority=5")
 
 
 def test_a_provider_is_disabled_enabled_and_removed(shop):
@@ -84,7 +84,7 @@ def test_a_provider_is_disabled_enabled_and_removed(shop):
     assert AuditEntry.objects.filter(action="stopped: It leaks.").exists()
     run("provider", "enable", number)
     assert Provider.objects.get().is_enabled
-    with pytest.raises(CommandError, match="Give --yes to remove it"):
+    with pytest.raises(CommandError, match="Pass --yes to confirm"):
         run("provider", "remove", number)
     run("provider", "remove", number, "--yes")
     assert not Provider.objects.exists()
@@ -93,9 +93,9 @@ def test_a_provider_is_disabled_enabled_and_removed(shop):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("show", "999999"), "There is no provider '999999'. manage.py list providers tells their ids"),
-        (("show", "ID", "priority=5"), "Only set takes values"),
-        (("set", "ID"), "Give at least one NAME=VALUE"),
+        (("show", "999999"), "There is no provider '999999'. To see their ids: manage.py list providers"),
+        (("show", "ID", "priority=5"), "Only set accepts values"),
+        (("set", "ID"), "Pass at least one NAME=VALUE"),
         (("set", "ID", "colour=red"), "There is no name 'colour'. Names: name, priority, weight"),
         (("set", "ID", "is_enabled=false"), "There is no name 'is_enabled'"),
         (("set", "ID", "priority=first"), "priority: write a whole number"),

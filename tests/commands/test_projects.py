@@ -64,7 +64,7 @@ def test_createproject_that_fails_makes_no_owner():
 
 
 def test_createproject_refuses_an_owner_who_is_neither_known_nor_an_address():
-    with pytest.raises(CommandError, match="There is no user 'bob'. Give an e-mail address to make one."):
+    with pytest.raises(CommandError, match="There is no user 'bob'. Pass an e-mail address to create one."):
         run("createproject", "Shop", "--owner", "bob")
 
 
@@ -175,7 +175,7 @@ def test_issuekey_adds_a_key_and_revokekey_ends_it(project):
     caching.clear_all()
     with pytest.raises(ApiError):
         authenticate(made["secret_key"])
-    with pytest.raises(CommandError, match="or it was revoked before"):
+    with pytest.raises(CommandError, match="or it was revoked already"):
         run("revokekey", str(made["key"]))
 
 

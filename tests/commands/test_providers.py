@@ -77,11 +77,11 @@ def test_addprovider_reads_a_secret_from_a_file_or_standard_input(tmp_path, monk
         (("--system", *GATEWAY[:6]), "url: this setting is required"),
         (("--system", *GATEWAY, "--set", "colour=red"), "colour: there is no such setting"),
         (("--system", *GATEWAY, "--set", "url"), "--set: write NAME=VALUE"),
-        (("--system", *GATEWAY, "--set", "url=https://b.example"), "url is given twice"),
+        (("--system", *GATEWAY, "--set", "url=https://b.example"), "url appears twice"),
         (("--system", *GATEWAY, "--set", "password=@/nowhere"), "--set password: cannot read @/nowhere"),
         (("--system", "--channel", "fax", *GATEWAY[2:]), "There is no channel 'fax'"),
         (("--system", *GATEWAY, "--priority", "-1"), "--priority"),
-        (("--system", *GATEWAY, "--daily-budget", "5"), "A budget is a project's"),
+        (("--system", *GATEWAY, "--daily-budget", "5"), "A budget belongs to a project"),
         (("--system", *GATEWAY, "--priority", "9" * 12), "--priority: a whole number from 0 to 2147483647 is expected"),
         (("--system", *GATEWAY[:4], "--name", "n" * 81, *GATEWAY[6:]), "A provider's name has 1 to 80 characters."),
         (
@@ -149,7 +149,7 @@ def test_sendtest_names_the_providers_that_are_set_aside(project, no_patience):
     out = io.StringIO()
     with pytest.raises(SystemExit):
         call_command("sendtest", str(project.id), "+4915112345678", "--channel", "sms", stdout=out)
-    assert f"Set aside, as they keep failing: {row.name} until " in out.getvalue()
+    assert f"Paused after repeated failures: {row.name} until " in out.getvalue()
     assert "HTTP 500" in out.getvalue() and "--connections" not in out.getvalue()
 
 
@@ -194,7 +194,7 @@ def prices_file(tmp_path, text):
 def test_prices_shows_the_difference_and_replaces_the_list(gateway, tmp_path):
     file = prices_file(tmp_path, PRICES)
     said = run("provider", "prices", str(gateway.pk), file, "--yes")
-    assert "+ DE: 0.075 EUR segment" in said and "Gateway has 2 prices." in said
+    assert "+ DE: 0.075 EUR segment" in said and "Gateway now has 2 prices." in said
     assert run("provider", "prices", str(gateway.pk)) == PRICES
     file = prices_file(tmp_path, "to,price,currency,per\nDE,0.08,EUR,segment\n")
     told = run_json("provider", "prices", str(gateway.pk), file, "--yes")
@@ -204,7 +204,7 @@ def test_prices_shows_the_difference_and_replaces_the_list(gateway, tmp_path):
 
 
 def test_prices_changes_nothing_that_nobody_agreed_to_or_that_is_wrong(gateway, tmp_path):
-    with pytest.raises(CommandError, match="Give --yes"):
+    with pytest.raises(CommandError, match="Pass --yes"):
         run("provider", "prices", str(gateway.pk), prices_file(tmp_path, PRICES))
     with pytest.raises(CommandError, match="Line 3: 'free' is not a price"):
         run("provider", "prices", str(gateway.pk), prices_file(tmp_path, PRICES.replace("0.075", "free")), "--yes")
@@ -234,10 +234,10 @@ def test_a_login_is_taken_away():
     made = str(run_json("addprovider", "Shop", *mail, *login)["provider"])
     with pytest.raises(CommandError, match="go together"):
         run("provider", "set", made, "--unset", "username")
-    assert "is changed" in run("provider", "set", made, "--unset", "username", "--unset", "password")
+    assert "Changed Mail" in run("provider", "set", made, "--unset", "username", "--unset", "password")
     row = Provider.objects.get(pk=made)
     assert (row.settings["username"], stored_secrets(row).get("password") or "") == ("", "")
-    assert "nothing is changed" in run("provider", "set", made, "--unset", "username", "--unset", "password")
+    assert "nothing changed" in run("provider", "set", made, "--unset", "username", "--unset", "password")
 
 
 @pytest.mark.parametrize(

@@ -26,5 +26,5 @@ def test_the_web_server_takes_the_commands_place_and_finds_the_service_from_anyw
 
 def test_with_the_embedded_servers_up_serves(settings):
     settings.IS_EMBEDDED = True
-    with pytest.raises(CommandError, match="run `up`"):
+    with pytest.raises(CommandError, match="use `up`"):
         run("web")

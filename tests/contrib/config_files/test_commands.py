@@ -46,7 +46,7 @@ def status_of(*arguments):
 def test_apply_makes_what_the_file_says_and_then_has_nothing_to_do(file):
     first = run("apply", file(), "--yes")
     assert "Shop (new)" in first and "~ settings.code_length: 6 → 4" in first
-    assert "Shop is new and has no keys: manage.py issuekey makes them." in first
+    assert "Shop is new and has no keys: create them with manage.py issuekey." in first
     assert stored_secrets(Provider.objects.get())["password"] == "hunter2"
     assert run("apply", file(), "--yes").startswith("Everything is as ")
     assert "hunter2" not in first
@@ -55,7 +55,7 @@ def test_apply_makes_what_the_file_says_and_then_has_nothing_to_do(file):
 def test_apply_with_dry_run_changes_nothing_and_tells_by_its_status(file):
     status, text = status_of("apply", file(), "--dry-run")
     assert (status, Project.objects.count()) == (2, 0)
-    assert "+ providers.sms.Gateway" in text and "Nothing was changed" in text
+    assert "+ providers.sms.Gateway" in text and "Nothing changed" in text
     run("apply", file(), "--yes")
     assert "nothing to change" in run("apply", file(), "--dry-run")
 
@@ -83,14 +83,14 @@ def test_apply_asks_at_a_terminal(file, monkeypatch, answer, made):
     if made:
         assert "Applied." in run("apply", file())
     else:
-        with pytest.raises(CommandError, match="Nothing was changed"):
+        with pytest.raises(CommandError, match="Nothing changed"):
             run("apply", file())
     assert Project.objects.count() == made
 
 
 def test_apply_does_not_go_on_where_nobody_can_be_asked(file, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    with pytest.raises(CommandError, match="Give --yes"):
+    with pytest.raises(CommandError, match="Pass --yes"):
         run("apply", file())
     assert not Project.objects.exists()
 
@@ -164,7 +164,7 @@ def test_exportproject_prints_the_schema():
 @pytest.mark.parametrize("arguments", [(), ("Shop", "--all"), ("Shop", "--schema")])
 def test_exportproject_wants_one_thing(arguments):
     run("createproject", "Shop")
-    with pytest.raises(CommandError, match="Give projects, or --all, or --schema"):
+    with pytest.raises(CommandError, match="Pass projects, or --all, or --schema"):
         run("exportproject", *arguments)
 
 

@@ -29,7 +29,7 @@ NEEDED: dict[str, dict[str, str]] = {}
 
 def test_it_prints_what_to_paste(project):
     printed = run("addconnection", str(project.id), "--system", "logto", "--name", "Our Logto", "--channel", "sms")
-    assert "Paste into Our Logto" in printed and "Authorization token  Bearer " in printed
+    assert "Paste these into Our Logto" in printed and "Authorization token  Bearer " in printed
 
 
 def test_it_takes_a_secret_of_the_systems_own_from_a_file(project, tmp_path):

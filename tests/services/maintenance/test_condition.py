@@ -76,7 +76,7 @@ def test_a_channel_whose_only_provider_is_set_aside_is_degraded(worker, project)
     row = Provider.objects.get(project=project.row, channel="sms")
     set_aside(row)
     assert degradation.current().degraded == ("channels",)
-    assert "and nobody stands in for it: timeout" in run("status")
+    assert "and no other provider takes over: timeout" in run("status")
     assert "Nothing is degraded." not in run("status")
     other = factories.provider(project=project.row, channel="sms", type="console", name="Another")
     caching.clear_all()
@@ -134,11 +134,11 @@ def test_what_is_asked_again_and_again_logs_once_that_the_database_is_away_and_o
         health._answers.forget()
         assert health.failing() == ""
     away, back = [record.getMessage() for record in caplog.records]
-    assert away.startswith("not ready: the database is away (") and back == "ready again: the database is back"
+    assert away.startswith("not ready: the database does not answer (") and back == "ready again: the database answers"
 
 
 def test_status_tells_on_which_side_the_clock_is(worker, monkeypatch):
-    for shift, words in ((0, "as the database's"), (-3.2, "3.2 s behind the database's"), (3.2, "3.2 s ahead of the")):
+    for shift, words in ((0, "the same as the database's"), (-3.2, "3.2 s behind the database's"), (3.2, "3.2 s ahead of the")):
         at = replace(degradation.current(), clock_ahead=shift)
         monkeypatch.setattr(degradation, "current", lambda at=at: at)
         assert words in run("status")

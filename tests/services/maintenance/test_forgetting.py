@@ -84,7 +84,7 @@ def test_the_export_goes_to_a_file_of_its_owners_alone_and_over_nothing(known, p
     run("forget", str(project.id), TO, "--export", str(file), "--keep")
     assert json.loads(file.read_text())["recipient"] == TO
     assert file.stat().st_mode & 0o077 == 0
-    with pytest.raises(CommandError, match="cannot be written"):
+    with pytest.raises(CommandError, match="Cannot write"):
         run("forget", str(project.id), TO, "--export", str(file))
     assert traces() == 2
 
@@ -246,7 +246,7 @@ def test_the_same_person_in_another_project_is_left_alone(api, outbox, project):
     assert list(Recipient.objects.filter(address=TO).values_list("project", flat=True)) == [other.id]
 
 
-@pytest.mark.parametrize(("to", "words"), [(OTHER, "knows nothing of"), ("nobody", "number|address")])
+@pytest.mark.parametrize(("to", "words"), [(OTHER, "stores nothing about"), ("nobody", "number|address")])
 def test_who_is_unknown_cannot_be_forgotten(api, project, to, words):
     with pytest.raises(CommandError, match=words):
         run("forget", str(project.id), to)

@@ -31,7 +31,7 @@ def test_every_row_of_a_verification_keeps_the_rules(verified):
     written = (Recipient, Session, Message, DeliveryAttempt, WrongCode, VerifyToken)
     assert all(model.objects.exists() for model in written) and set(written) < set(LOOKED_OVER)
     assert violations() == {}
-    assert run("checkintegrity") == "Every row keeps the rules.\n"
+    assert run("checkintegrity") == "All rows are consistent.\n"
 
 
 def test_a_row_whose_session_is_gone_is_shown(verified):

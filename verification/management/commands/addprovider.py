@@ -20,14 +20,17 @@ MAX_PRIORITY = MAX_BUDGET = 2**31 - 1  # what their columns hold
 
 
 class Command(WatchwordCommand):
-    help = "Connect an account that messages of a channel go out over. Makes the channel if the project lacks it."
+    help = (
+        "Add a provider, the account at a vendor that sends a channel's messages. Creates the channel if the "
+        "project lacks it."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_project(parser, nargs="?")
         parser.add_argument(
             "--system",
             action="store_true",
-            help="In place of PROJECT: serve every project that has the channel, after its own providers.",
+            help="Instead of PROJECT: serve every project that has the channel, after its own providers.",
         )
         parser.add_argument("--channel", required=True, help=" | ".join(ChannelType.values))
         parser.add_argument("--type", required=True, help="One of the types below.")
@@ -37,22 +40,22 @@ class Command(WatchwordCommand):
             metavar="NAME=VALUE",
             action="append",
             default=[],
-            help="A setting of the type. A secret on a command line stays in the shell's history: NAME=@FILE reads the "
-            "value from a file, NAME=- from standard input. (A value that begins with @ is written @@…)",
+            help="A setting of the type. A secret on a command line stays in the shell's history: NAME=@FILE reads "
+            "the value from a file, NAME=- from standard input. (Write a value that begins with @ as @@…)",
         )
         parser.add_argument(
             "--priority",
             type=whole(least=0, most=MAX_PRIORITY),
             default=DEFAULT_PRIORITY,
             metavar="N",
-            help=f"The lowest number is tried first. Default: {DEFAULT_PRIORITY}.",
+            help=f"Watchword tries the lowest number first. Default: {DEFAULT_PRIORITY}.",
         )
         parser.add_argument(
             "--daily-budget",
             type=whole(least=0, most=MAX_BUDGET),
             metavar="N",
-            help="Messages a day (UTC) over this channel of the project at the most; 0 is no limit. Left out, the "
-            f"channel keeps its own; that of a new one for SMS or voice is {DEFAULT_DAILY_BUDGET:,}.",
+            help="Maximum messages per day (UTC) over this channel of the project; 0 is no limit. Without it the "
+            f"channel keeps its own budget; a new SMS or voice channel gets {DEFAULT_DAILY_BUDGET:,}.",
         )
         parser.epilog = (
             "types and their settings (* is required, secrets are stored encrypted):\n"
@@ -66,9 +69,9 @@ class Command(WatchwordCommand):
 
     def handle(self, *, project: str | None, system: bool, json: bool, **options: Any) -> None:
         if (project is None) != system:
-            raise UserError("Give either a PROJECT or --system.")
+            raise UserError("Pass either a PROJECT or --system.")
         if system and options["daily_budget"] is not None:
-            raise UserError("A budget is a project's: give a PROJECT with --daily-budget.")
+            raise UserError("A budget belongs to a project: pass a PROJECT with --daily-budget.")
         owner = None if project is None else find_project(project)
         provider = add_provider(
             project=owner,
@@ -79,12 +82,12 @@ class Command(WatchwordCommand):
             priority=options["priority"],
             daily_budget=options["daily_budget"],
         )
-        text = f"Provider {provider.pk} ({provider.name}) serves {provider.channel} of {owner or 'every project'}."
+        text = f"Provider {provider.pk} ({provider.name}) now serves {provider.channel} of {owner or 'every project'}."
         data: dict[str, Any] = {"provider": provider.pk}
         if reports_back(registry.adapter_class(provider.type)):
             data["hook_url"] = hook_url(provider)
-            text += f"\nWebhook address, to enter at the service where it is to report: {data['hook_url']}"
-            text += "\nIt holds a secret, so keep it out of the logs of your proxy."
+            text += f"\nWebhook address, to enter at the vendor for its delivery reports: {data['hook_url']}"
+            text += "\nIt contains a secret, so keep it out of your proxy's logs."
         self.show(data, text, as_json=json)
 
 
@@ -96,7 +99,7 @@ def read_settings(texts: list[str]) -> dict[str, str]:
         if not sign or not name:
             raise UserError(f"--set: write NAME=VALUE instead of {text!r}.")
         if name in values:
-            raise UserError(f"--set: {name} is given twice.")
+            raise UserError(f"--set: {name} appears twice.")
         values[name] = read_value(f"--set {name}", value)
     return values
 
@@ -106,7 +109,7 @@ def describe(provider_type: str) -> str:
     found = registry.adapter_class(provider_type)
     lines = [f"  {provider_type}: {found.label}; {', '.join(found.channels)}"]
     if lacking := packages.missing(found.packages):
-        lines.append(f"      needs {', '.join(lacking)}, not installed here (requirements/vendors.txt)")
+        lines.append(f"      needs {', '.join(lacking)}, which is not installed here (requirements/vendors.txt)")
     return "\n".join(lines + [f"      {_describe(setting)}" for setting in found.declared])
 
 

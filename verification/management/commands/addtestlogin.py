@@ -14,9 +14,12 @@ from verification.services.projects.test_logins import CODE_FORM, add_test_login
 
 
 class Command(WatchwordCommand):
-    help = "Give a recipient a fixed code, to whom nothing is ever sent: for app reviewers and automated tests."
+    help = (
+        "Give a recipient a fixed code, for app reviewers and automated tests. Watchword never sends this "
+        "recipient a message."
+    )
     epilog = (
-        "A row for the same recipient is replaced. A phone number need not exist.\n\n"
+        "A test login for the same recipient replaces the old one. The phone number need not exist.\n\n"
         "example:\n"
         "  manage.py addtestlogin Shop +15550100001 123456 --expires-in 604800"
     )
@@ -29,7 +32,7 @@ class Command(WatchwordCommand):
             "--expires-in",
             type=whole(least=1, most=MAX_SECONDS),
             metavar="SECONDS",
-            help="Default: it does not expire.",
+            help="Default: never expires.",
         )
 
     def handle(self, *, project: str, to: str, code: str, expires_in: int | None, json: bool, **_: Any) -> None:
@@ -38,6 +41,6 @@ class Command(WatchwordCommand):
         login = add_test_login(project=find_project(project), to=to, code=code, expires_at=expires_at)
         self.show(
             {"test_login": login.pk, "to": login.to, "expires_at": expires_at and expires_at.isoformat()},
-            f"{login.to} logs in with {code}.",
+            f"The code of {login.to} is {code}.",
             as_json=json,
         )

@@ -14,7 +14,7 @@ from verification.services.providers.accounts import check_provider
 
 
 class Command(WatchwordCommand):
-    help = "Ask every enabled provider whether its settings work. Nothing is sent. Exit code 1 if one does not."
+    help = "Check whether the settings of every active provider work. Sends nothing. Exit code 1 if one fails."
     epilog = "example:\n  manage.py checkproviders Shop"
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -22,7 +22,7 @@ class Command(WatchwordCommand):
             "project",
             metavar="PROJECT",
             nargs="?",
-            help="The project's id or name; the system's providers are asked too. Default: all projects.",
+            help="The project's id or name; also checks the system providers. Default: all projects.",
         )
 
     def handle(self, *, project: str | None, json: bool, **_: Any) -> None:
@@ -53,7 +53,7 @@ def describe(provider: Provider) -> dict[str, Any]:
 
 def as_table(found: list[dict[str, Any]]) -> str:
     if not found:
-        return "There is no enabled provider. Add one with addprovider."
+        return "There is no active provider. Add one with addprovider."
     header = ("", "id", "project", "channel", "name", "answer")
     return table(
         header,

@@ -22,14 +22,14 @@ from verification.services.providers.accounts import add_sandbox
 PASSWORD_BYTES = 12
 LIVE_TEXT = (
     "The project has no channel yet: add a provider in the panel or with addprovider.\n"
-    f"SMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} messages a day (UTC), with an alert at 80 %: "
-    "set another budget on the channel's page, or with addprovider --daily-budget; 0 is no limit."
+    f"SMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} messages a day (UTC), with an alert at 80 %: to "
+    "change the budget, use the channel's page or addprovider --daily-budget; 0 is no limit."
 )
-SANDBOX_TEXT = "It is a test project: it sends nothing, and each recipient of docs/testing.md has one outcome."
+SANDBOX_TEXT = "This is a test project: it sends nothing, and docs/testing.md lists the outcome of each recipient."
 
 
 class Command(WatchwordCommand):
-    help = "Make a project with an API key, a secret key and a webhook secret. They are shown only now."
+    help = "Create a project with an API key, a secret key and a webhook secret. You see them only now."
     epilog = (
         "The project has no channel yet: add one with addprovider.\n\n"
         "examples:\n"
@@ -39,17 +39,19 @@ class Command(WatchwordCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", metavar="NAME", help="The name that users read in their messages; must be free.")
+        parser.add_argument(
+            "name", metavar="NAME", help="The name that users read in their messages; no other project may have it."
+        )
         parser.add_argument(
             "--owner",
             metavar="EMAIL",
-            help="Who runs the project in the panel: a user's name or e-mail address. An address that nobody has yet "
-            "gets a user, whose password is shown once.",
+            help="Who runs the project in the panel: a user name or an e-mail address. For a new address the command "
+            "creates a user and shows the password once.",
         )
         parser.add_argument(
             "--sandbox",
             action="store_true",
-            help="Make a test project with the sandbox on every channel: it sends nothing, see docs/testing.md.",
+            help="Create a test project with the sandbox on every channel: it sends nothing, see docs/testing.md.",
         )
 
     @transaction.atomic
@@ -76,8 +78,9 @@ class Command(WatchwordCommand):
             data["owner_password"] = password
             shown.append((f"Password of {owner}", password))
         text = (
-            f"Project {new.project.pk} ({name}) is made. Keep these, they are not shown again:\n\n{aligned(shown)}\n\n"
-            "The numbers are what revokekey takes.\n" + (SANDBOX_TEXT if sandbox else LIVE_TEXT)
+            f"Created project {new.project.pk} ({name}). Copy these now; you will not see them again:\n\n"
+            f"{aligned(shown)}\n\n"
+            "revokekey takes the numbers.\n" + (SANDBOX_TEXT if sandbox else LIVE_TEXT)
         )
         self.show(data, text, as_json=json)
 
@@ -86,12 +89,12 @@ def find_or_make_user(name: str) -> tuple[User, str | None]:
     """The user of this name or e-mail address. A new one comes with its password."""
     found = list(User.objects.filter(Q(username=name) | Q(email__iexact=name))[:2])
     if len(found) > 1:
-        raise UserError(f"{name!r} names two users. Give the user's name.")
+        raise UserError(f"{name!r} matches two users. Pass the user name.")
     if found:
         return found[0], None
     try:
         validate_email(name)
     except ValidationError:
-        raise UserError(f"There is no user {name!r}. Give an e-mail address to make one.") from None
+        raise UserError(f"There is no user {name!r}. Pass an e-mail address to create one.") from None
     password = secrets.token_urlsafe(PASSWORD_BYTES)
     return User.objects.create_user(name, email=name, password=password, is_staff=True), password

@@ -18,8 +18,8 @@ WRONG_USE = 3  # the exit status for an argument that is none, apart from those 
 
 class Command(WatchwordCommand):
     help = (
-        "Look at the running installation, and say what is wrong and what to do. Nothing is sent or changed.\n"
-        "The exit status is 0 for nothing or notes, 1 for warnings, 2 for what is critical."
+        "Examine the running installation, and say what is wrong and what to do. Sends and changes nothing.\n"
+        "The exit status is 0 for nothing or notes, 1 for warnings, 2 for critical findings."
     )
     epilog = (
         f"subjects: {', '.join(SUBJECTS)}\n\n"
@@ -35,28 +35,28 @@ class Command(WatchwordCommand):
             "--skip", action="append", choices=tuple(SUBJECTS), default=[], metavar="SUBJECT", help="Repeatable."
         )
         parser.add_argument(
-            "--url", default="", help="The service's public address, where it is not to be visited at BASE_URL."
+            "--url", default="", help="The service's public address, if the doctor should not visit BASE_URL."
         )
-        parser.add_argument("--backups", type=Path, metavar="PATH", help="The folder, or file, that backups go to.")
+        parser.add_argument("--backups", type=Path, metavar="PATH", help="The folder or file of your backups.")
         parser.add_argument(
             "--backup-hours",
             type=whole(least=1, most=MAX_HOURS),
             default=BACKUP_HOURS,
             metavar="N",
-            help=f"The age that a backup may have. Default: {BACKUP_HOURS}.",
+            help=f"Maximum age of a backup, in hours. Default: {BACKUP_HOURS}.",
         )
         parser.add_argument(
             "--dkim-selector",
             action="append",
             default=[],
             metavar="NAME",
-            help="The selector that your mail server signs with. Repeatable. Default: usual ones are tried.",
+            help="The selector that your mail server signs with. Repeatable. Default: the doctor tries the usual ones.",
         )
         parser.add_argument(
             "--nameserver",
             default="",
             metavar="ADDRESS",
-            help="Asked for SPF, DKIM and DMARC. Default: this machine's.",
+            help="The name server to ask for SPF, DKIM and DMARC. Default: this machine's.",
         )
 
     def run_from_argv(self, argv: list[str]) -> None:
@@ -99,7 +99,7 @@ def as_dict(each: SubjectFinding) -> dict[str, str]:
 def as_text(found: list[SubjectFinding]) -> str:
     """Lay the findings out for a reader: the worst first, each with its remedy below."""
     if not found:
-        return "Nothing was found wrong."
+        return "No problems found."
     return "\n\n".join(
         f"{each.finding.severity.name}  {each.subject}: {cell_of(each.finding.what)}\n    {each.finding.remedy}"
         f"  ({each.finding.name})"

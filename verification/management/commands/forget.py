@@ -16,10 +16,10 @@ from verification.services.projects.projects import find_project
 
 
 class Command(WatchwordCommand):
-    help = "Erase all that a project knows of one recipient, and export it first if asked to."
+    help = "Erase everything that a project stores about one recipient, after an export if you ask for one."
     epilog = (
-        "What counts in the limits of the day stays for that day under a keyed hash, so that erasing is no way around\n"
-        "them; an opt-out stays so until it is lifted. Dumps of the database keep what they hold.\n\n"
+        "The numbers that count towards the daily limits stay for that day under a keyed hash, so that nobody can\n"
+        "erase to get around them; an opt-out also stays until somebody lifts it. Database dumps are not changed.\n\n"
         "examples:\n"
         "  manage.py forget Shop ada@example.com --export ada.json\n"
         "  manage.py forget Shop +4915112345678 --export - --keep"
@@ -28,13 +28,15 @@ class Command(WatchwordCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         add_project(parser)
         parser.add_argument("recipient", metavar="RECIPIENT", help="The phone number or e-mail address.")
-        parser.add_argument("--export", metavar="FILE", help="Write what is known there first, as JSON; - prints it.")
+        parser.add_argument(
+            "--export", metavar="FILE", help="First write what the project stores, as JSON; - prints it."
+        )
         parser.add_argument("--keep", action="store_true", help="Only export; erase nothing.")
 
     def handle(self, *, project: str, recipient: str, keep: bool, json: bool, **options: Any) -> None:
         owner, file = find_project(project), options["export"]
         if keep and not file:
-            raise UserError("--keep erases nothing, so give --export too.")
+            raise UserError("--keep erases nothing, so pass --export too.")
         if file:
             text = as_json(export(project=owner, to=recipient))
             self.stdout.write(text) if file == "-" else write_new(file, text)
@@ -44,7 +46,7 @@ class Command(WatchwordCommand):
         if file != "-":  # which has the output for itself
             self.show(
                 counts,
-                f"Forgotten. Rows that went, and those kept for a day:\n\n{aligned(counts.items())}",
+                f"Erased. Rows deleted, and rows kept for a day:\n\n{aligned(counts.items())}",
                 as_json=json,
             )
 
@@ -59,4 +61,4 @@ def write_new(file: str, text: str) -> None:
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as output:
             output.write(text + "\n")
     except OSError as error:
-        raise UserError(f"{file} cannot be written: {error.strerror}") from None
+        raise UserError(f"Cannot write {file}: {error.strerror}") from None

@@ -15,7 +15,7 @@ HOURS = 24
 
 
 class Command(WatchwordCommand):
-    help = f"What the traffic guard refuses or watches now, and the SMS and calls of the last {HOURS} hours."
+    help = f"Show what the traffic guard blocks or watches now, and the SMS and calls of the last {HOURS} hours."
     epilog = "examples:\n  manage.py guard Shop\n  manage.py guard Shop --lift +49151123"
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -23,7 +23,8 @@ class Command(WatchwordCommand):
         parser.add_argument(
             "--lift",
             metavar="SUBJECT",
-            help="End the findings about this prefix, country or network, or all of them; their counts start anew.",
+            help="Lift the blocks on this prefix, country or network, or all of them; their counts start again at "
+            "zero.",
         )
 
     def handle(self, *, project: str, lift: str | None, json: bool, **_: Any) -> None:
@@ -31,7 +32,9 @@ class Command(WatchwordCommand):
         if lift is not None:
             running = [finding for finding in findings.running_findings(found) if lift in (finding.subject, "all")]
             if not running:
-                raise UserError(f"No finding about {lift!r} runs. Without --lift the command lists those that do.")
+                raise UserError(
+                    f"There is no active block on {lift!r}. Without --lift the command lists the active ones."
+                )
             lifted = sum(findings.lift(finding) for finding in running)
             self.show({"project": found.pk, "lifted": lifted}, f"Lifted: {lifted}.", as_json=json)
             return
@@ -68,7 +71,7 @@ class Command(WatchwordCommand):
                 ),
             )
             if running
-            else "Nothing is refused or watched now."
+            else "No active blocks, nothing watched."
         ]
         for name, rows in lines.items():
             if rows:

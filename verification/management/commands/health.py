@@ -15,16 +15,16 @@ from verification.services.records import workers
 
 
 class Command(WatchwordCommand):
-    help = "Say whether the database is there and up to date: exit code 0, or 1 with the reason. For health checks."
+    help = "Check whether the database answers and is up to date: exit code 0, or 1 with the reason. For health checks."
     epilog = (
-        "A web process is better asked over HTTP: /livez says that it runs, /readyz that it can serve.\n\n"
+        "For a web process use HTTP instead: /livez says that it runs, /readyz that it can serve.\n\n"
         "example, in a worker's container:\n"
         "  manage.py health --worker"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--worker", action="store_true", help="Also that a worker of this machine, or container, is at work."
+            "--worker", action="store_true", help="Also check that a worker of this machine, or container, is running."
         )
 
     def handle(self, *, worker: bool, json: bool, **_: Any) -> None:
@@ -33,5 +33,5 @@ class Command(WatchwordCommand):
             raise UserError(reason)
         here = workers.running().filter(host=socket.gethostname()).count()
         if worker and not here:
-            raise UserError("No worker runs on this machine, or it has not been heard of for a minute.")
+            raise UserError("No worker runs on this machine, or it has not reported for a minute.")
         self.show({"ok": True, "workers": here}, f"The database is up to date. Workers here: {here}.", as_json=json)

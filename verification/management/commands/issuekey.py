@@ -19,10 +19,10 @@ WEBHOOK = "webhook"
 
 
 class Command(WatchwordCommand):
-    help = "Make a further key for a project. It is shown only now; the keys before it stay valid."
+    help = "Create another key for a project. You see it only now; earlier keys stay valid."
     epilog = (
-        "An API key is for apps and pages and serves the session endpoints; a secret key is for your servers only.\n"
-        "A webhook secret signs callbacks and alerts; the one before it goes on signing beside it for a day.\n\n"
+        "Apps and pages use an API key, for the session endpoints; only your servers use a secret key.\n"
+        "A webhook secret signs callbacks and alerts; the previous one also signs for another day.\n\n"
         "example:\n"
         "  manage.py issuekey Shop --kind secret --expires-in 2592000"
     )
@@ -34,20 +34,22 @@ class Command(WatchwordCommand):
             "--expires-in",
             type=whole(least=1, most=MAX_SECONDS),
             metavar="SECONDS",
-            help="Default: it lives until it is revoked.",
+            help="Default: valid until you revoke it.",
         )
 
     def handle(self, *, project: str, kind: str, expires_in: int | None, json: bool, **_: Any) -> None:
         owner = find_project(project)
         if kind == WEBHOOK:
             if expires_in:
-                raise UserError("A webhook secret ends a day after the next one was made; --expires-in is for keys.")
+                raise UserError(
+                    "A webhook secret expires a day after you create the next one; --expires-in is for keys."
+                )
             secret = rotate_webhook_secret(owner)
-            text = f"The new webhook secret of {owner}, beside which the one before it signs for a day:\n\n{secret}"
+            text = f"The new webhook secret of {owner}. The previous one also signs for another day:\n\n{secret}"
             self.show({"webhook_secret": secret}, text, as_json=json)
             return
         key = issue_key(project=owner, kind=KeyKind(kind), expires_in=expires_in)
-        text = f"Key {key.id} of {owner} is made. Keep it, it is not shown again:\n\n"
+        text = f"Created key {key.id} of {owner}. Copy it now; you will not see it again:\n\n"
         beside = twilio_sids(owner, key)
         text += aligned([(str(key.kind.label), key.text), *beside.values()])
         data = {"key": key.id, f"{kind}_key": key.text} | {name: sid for name, (_, sid) in beside.items()}

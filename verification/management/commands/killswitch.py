@@ -13,10 +13,11 @@ from verification.services.projects.kill_switch import EXAMPLES, resume, stop, s
 
 
 class Command(WatchwordCommand):
-    help = "Stop traffic at once, let it flow again, or show what is stopped. Every process follows within a second."
+    help = "Stop traffic at once, resume it, or show what is stopped. Every process follows within a second."
     epilog = (
         f"names: {', '.join(EXAMPLES)}\n\n"
-        "Messages that wait in the queue are not sent either; they fail. Checking and verifying go on.\n\n"
+        "Queued messages are not sent either; they fail. Users can still enter codes, and your server can still "
+        "confirm them.\n\n"
         "examples:\n"
         "  manage.py killswitch\n"
         '  manage.py killswitch stop sms --reason "The gateway leaks."\n'
@@ -29,7 +30,7 @@ class Command(WatchwordCommand):
         parser.add_argument(
             "--reason",
             default="",
-            help="For those who find it stopped; of a project or provider it stands in the audit log.",
+            help="The reason to show to others; for a project or provider it goes to the audit log.",
         )
 
     def handle(self, *, action: str, name: str | None, reason: str, json: bool, **_: Any) -> None:

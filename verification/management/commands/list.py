@@ -109,9 +109,9 @@ LISTS: dict[str, Callable[[Project | None], list[Row]]] = {
 
 
 class Command(WatchwordCommand):
-    help = "List what is set up, for all projects or for one."
+    help = "List the configuration, of all projects or of one."
     epilog = (
-        "Times are in UTC. Nothing secret is listed.\n\n"
+        "Times are in UTC. The list contains no secrets.\n\n"
         "examples:\n"
         "  manage.py list projects\n"
         "  manage.py list providers Shop --json"

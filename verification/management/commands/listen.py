@@ -26,20 +26,20 @@ THIS_MACHINE = ("127.0.0.0/8", "::1/128")
 class Command(WatchwordCommand):
     help = "Print the events of a project while you develop, or forward them to a server on this machine."
     epilog = (
-        "It reads the database and leaves the real delivery as it is. Forwarded events have the same id and body, and\n"
-        "are signed with the project's webhook secret. Ctrl-C stops it.\n\n"
+        "It reads the database and does not change the real delivery. Forwarded events have the same id and body,\n"
+        "and the same signature with the project's webhook secret. Press Ctrl-C to stop.\n\n"
         "examples:\n"
         "  manage.py setproject Shop events=session.opened,session.verified\n"
         "  manage.py listen --project Shop --forward http://localhost:3000/hook"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--project", help="A project's name or id; not needed where there is one.")
-        parser.add_argument("--forward", metavar="URL", help="Post each event to this address.")
-        parser.add_argument("--type", metavar="TYPES", help="Only these, as session.verified,session.locked.")
-        parser.add_argument("--id", metavar="ID", help="Only the one event with this id, as evt_41, and stop.")
-        parser.add_argument("--oldest", action="store_true", help="Begin with the oldest event that is kept.")
-        parser.add_argument("--once", action="store_true", help="Stop when there is no further event.")
+        parser.add_argument("--project", help="A project's name or id; optional if there is only one project.")
+        parser.add_argument("--forward", metavar="URL", help="Post each event to this URL.")
+        parser.add_argument("--type", metavar="TYPES", help="Only these types, as session.verified,session.locked.")
+        parser.add_argument("--id", metavar="ID", help="Only the event with this id, as evt_41, then stop.")
+        parser.add_argument("--oldest", action="store_true", help="Start with the oldest stored event.")
+        parser.add_argument("--once", action="store_true", help="Stop when there are no more events.")
 
     def handle(self, *, project: str | None, oldest: bool, once: bool, **options: Any) -> None:
         row = find_project(project) if project else _only_project()
@@ -84,17 +84,17 @@ def _types(given: str | None) -> list[str] | None:
     """Return the types that are wanted, None for all. Raises :class:`UserError`."""
     types = given.split(",") if given else None
     if unknown := set(types or ()) - set(EventType.values):
-        raise UserError(f"No type of events: {', '.join(sorted(unknown))}. There are: {', '.join(EventType.values)}.")
+        raise UserError(f"Unknown event types: {', '.join(sorted(unknown))}. Use: {', '.join(EventType.values)}.")
     return types
 
 
 def _only_project() -> Project:
     found = list(Project.objects.filter(deleted_at=None)[:2])
     if len(found) != 1:
-        raise UserError("Name the project with --project: there is not just one.")
+        raise UserError("Name the project with --project: there is more than one, or none.")
     return found[0]
 
 
 def _introduction(project: Project) -> str:
     chosen = ", ".join(project.events) or "none yet, see: manage.py setproject --help"
-    return f"Listening to {project}. Its chosen events of sessions: {chosen}. Ctrl-C stops it."
+    return f"Listening to {project}. Its session events: {chosen}. Press Ctrl-C to stop."

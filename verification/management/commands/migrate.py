@@ -39,9 +39,9 @@ class Command(migrate.Command):
                     raise
                 if time.monotonic() > give_up_at:
                     raise CommandError(
-                        "A table is in use all the time, such as by a dump. Run migrate again when that has ended."
+                        "Something uses a table all the time, such as a dump. Run migrate again when it has finished."
                     ) from None
-                self.stdout.write("\n  A table is in use; trying again.")
+                self.stdout.write("\n  A table is in use; retrying.")
                 time.sleep(PAUSE_SECONDS)
 
 

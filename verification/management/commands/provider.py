@@ -31,12 +31,13 @@ NAMES = ("name", *(name for name in FIELDS if name != "is_enabled"))
 
 class Command(WatchwordCommand):
     help = (
-        "Show, change, enable, disable or remove a provider, its prices, or its webhook address. Processes go by it"
-        " within a second."
+        "Show, change, enable, disable or remove a provider, its prices, or its webhook address. Processes follow "
+        "within a second."
     )
     epilog = (
         f"names that set takes: {', '.join(NAMES)}\n"
-        "The settings of its type are given with --set, as addprovider --help lists them. What is not given stays.\n\n"
+        "Pass the settings of its type with --set, as addprovider --help lists them. Other values stay as they "
+        "are.\n\n"
         "examples:\n"
         "  manage.py list providers Shop\n"
         "  manage.py provider show 12\n"
@@ -50,7 +51,7 @@ class Command(WatchwordCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("action", choices=ACTIONS)
-        parser.add_argument("provider", metavar="ID", help="The provider's id, as list providers tells it.")
+        parser.add_argument("provider", metavar="ID", help="The provider's id, from list providers.")
         parser.add_argument(
             "values",
             metavar="NAME=VALUE",
@@ -78,7 +79,7 @@ class Command(WatchwordCommand):
         row = find(provider)
         of_set = options["set"] or options["unset"]
         if of_set and action != "set" or options["values"] and action not in ("set", "prices"):
-            raise UserError(f"Only set takes values; {action} takes none.")
+            raise UserError(f"Only set accepts values; {action} does not.")
         if action == "prices":
             data, text = prices(
                 row, options["values"], is_agreed=options["yes"], shows=None if json else self.stdout.write
@@ -91,15 +92,15 @@ class Command(WatchwordCommand):
             return
         if action == "set":
             changed = self._set(row, options["values"], read_settings(options["set"]), options["unset"])
-            text = f"{row.name} is changed." if changed else f"{row.name} was so before: nothing is changed."
+            text = f"Changed {row.name}." if changed else f"{row.name} has these values already: nothing changed."
         elif action == "remove":
             text = self._remove(row, is_agreed=options["yes"])
         elif action == "enable":
             kill_switch.resume(f"provider:{row.pk}")
-            text = f"{row.name} is enabled."
+            text = f"Enabled {row.name}."
         elif action == "disable":
             kill_switch.stop(f"provider:{row.pk}", reason=options["reason"])
-            text = f"{row.name} is disabled."
+            text = f"Disabled {row.name}."
         else:
             data = description(row)
             text = aligned((name, format_value(value)) for name, value in data.items())
@@ -111,13 +112,13 @@ class Command(WatchwordCommand):
         values = {}
         settings: dict[str, str | None] = {**given, **dict.fromkeys(unset)}
         if twice := sorted(set(given) & set(unset)):
-            raise UserError(f"{twice[0]} cannot be set and unset at once.")
+            raise UserError(f"You cannot set and unset {twice[0]} at once.")
         for name, text in map(split, texts):
             if name not in NAMES:
                 raise UserError(f"There is no name {name!r}. Names: {', '.join(NAMES)}. Settings go with --set.")
             values[name] = read_text(Provider._meta.get_field(name), text.strip())
         if not values and not settings:
-            raise UserError("Give at least one NAME=VALUE, --set NAME=VALUE or --unset NAME.")
+            raise UserError("Pass at least one NAME=VALUE, --set NAME=VALUE or --unset NAME.")
         try:
             return change_provider(row, values, settings)
         except ValidationError as error:
@@ -125,15 +126,15 @@ class Command(WatchwordCommand):
             raise UserError(f"{name}: {sentences[0]}") from None
         except DecryptionFailed:
             raise UserError(
-                "Its stored secrets cannot be read with the present encryption keys. Give them again."
+                "The present encryption keys cannot decrypt its stored secrets. Enter them again."
             ) from None
 
     def _remove(self, row: Provider, *, is_agreed: bool) -> str:
         if not is_agreed:
-            raise UserError(f"{row.name} would go with its settings and credentials. Give --yes to remove it.")
+            raise UserError(f"This removes {row.name} with its settings and credentials. Pass --yes to confirm.")
         release(row)
         remove_provider(row)
-        return f"{row.name} is removed. Its messages stay."
+        return f"Removed {row.name}. Its messages stay."
 
 
 def new_hook(row: Provider) -> tuple[dict[str, Any], str]:
@@ -141,7 +142,7 @@ def new_hook(row: Provider) -> tuple[dict[str, Any], str]:
     if not is_known(row.type) or not reports_back(registry.adapter_class(row.type)):
         raise UserError(f"A provider of type {row.type} has no webhook address.")
     address = renew_hook(row)
-    text = f"Enter this at the vendor now: its reports to the former address are refused.\n\n{address}"
+    text = f"Enter this address at the vendor now: Watchword rejects reports to the previous one.\n\n{address}"
     return {"provider": row.pk, "hook_url": address}, text
 
 
@@ -156,11 +157,11 @@ def prices(
     if not files:
         return {"provider": row.pk, "prices": [_written(line) for line in old]}, price_lists.format_lines(old).rstrip()
     if len(files) > 1:
-        raise UserError("Give one file of prices.")
+        raise UserError("Pass one file with prices.")
     try:
         new = price_lists.read(content_of(files[0], max_bytes=price_lists.MAX_BYTES).decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise UserError(f"{files[0]}: it is no text in UTF-8.") from None
+        raise UserError(f"{files[0]}: the file is not UTF-8 text.") from None
     found = price_lists.difference(old, new)
     data = {
         "provider": row.pk,
@@ -169,17 +170,19 @@ def prices(
         "changed": [[_written(line) for line in pair] for pair in found.changed],
     }
     if found.is_empty:
-        return {**data, "applied": False}, f"The prices of {row.name} are as {files[0]} says: nothing to change."
+        return {**data, "applied": False}, f"The prices of {row.name} match {files[0]}: nothing to change."
     if shows is not None:
         shows("\n".join(difference_lines(found)))
     if not is_agreed and not (shows is not None and sys.stdin.isatty()):
-        raise UserError("Nobody can be asked here, so nothing was changed. Give --yes to replace the prices.")
+        raise UserError(
+            "There is no terminal to ask for confirmation, so nothing changed. Pass --yes to replace the prices."
+        )
     if not is_agreed and input("Replace the prices? [y/N] ").strip().lower() not in ("y", "yes"):
-        raise UserError("Nothing was changed.")
+        raise UserError("Nothing changed.")
     price_lists.replace(row, new, number=number)
     text = f"Replaced the prices: {len(new)} now"
     audit.record(text, row=row, project=row.project, label=row.name)
-    return {**data, "applied": True}, f"{row.name} has {len(new):,} prices. Messages from now on are counted by them."
+    return {**data, "applied": True}, f"{row.name} now has {len(new):,} prices. They apply to messages from now on."
 
 
 def difference_lines(found: PriceListDifference) -> list[str]:
@@ -201,7 +204,7 @@ def find(text: str) -> Provider:
     provider_id = whole_number(text)
     found = None if provider_id is None else Provider.objects.filter(pk=provider_id).select_related("project").first()
     if found is None:
-        raise UserError(f"There is no provider {text!r}. manage.py list providers tells their ids.")
+        raise UserError(f"There is no provider {text!r}. To see their ids: manage.py list providers")
     return found
 
 

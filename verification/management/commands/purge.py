@@ -13,7 +13,7 @@ MAX_DAYS = 36_500  # a hundred years
 
 
 class Command(WatchwordCommand):
-    help = "Remove, or hash, what projects no longer keep. The workers do so by themselves four times a day."
+    help = "Delete, or hash, what projects no longer keep. The workers do this four times a day."
     epilog = "example:\n  manage.py purge --days 90"
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -21,7 +21,7 @@ class Command(WatchwordCommand):
             "--days",
             type=whole(least=retention.MIN_DAYS, most=MAX_DAYS),
             metavar="N",
-            help=f"What is younger is kept, at least {retention.MIN_DAYS}. Default: each project's retention_days.",
+            help=f"Keep what is younger, at least {retention.MIN_DAYS}. Default: each project's retention_days.",
         )
 
     def handle(self, *, days: int | None, json: bool, **_: Any) -> None:

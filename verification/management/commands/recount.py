@@ -15,10 +15,12 @@ DEFAULT_DAYS = 30
 
 
 class Command(WatchwordCommand):
-    help = "Count the figures of the last days anew, from the rows. The workers do so by themselves for the last hours."
+    help = "Recount the figures of the last days from the rows. The workers do this for the last hours."
     epilog = (
-        "Figures of hours whose rows a project has purged stay as they are. People who were erased since are not "
-        "counted again.\n\nexample:\n  manage.py recount --days 90"
+        "Figures of hours whose rows a project has purged stay as they are. A recount leaves out people who were "
+        "erased since.\n\n"
+        "example:\n"
+        "  manage.py recount --days 90"
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -32,4 +34,4 @@ class Command(WatchwordCommand):
 
     def handle(self, *, days: int, json: bool, **_: Any) -> None:
         hours = rollups.recount(days=days)
-        self.show({"days": days, "hours": hours}, f"Counted {hours:,} hours anew.", as_json=json)
+        self.show({"days": days, "hours": hours}, f"Recounted {hours:,} hours.", as_json=json)

@@ -12,10 +12,10 @@ from verification.services.maintenance.reencryption import COLUMNS, reencrypt, r
 
 
 class Command(WatchwordCommand):
-    help = "Bring all that is encrypted under the newest key of ENCRYPTION_KEYS, and tell which old keys can go."
+    help = "Re-encrypt all secrets with the newest key of ENCRYPTION_KEYS, and say which old keys you can remove."
     epilog = (
-        "Put the new key in front of the old ones, restart every process, then run this. It can be broken off and run\n"
-        "again at any time, and everything goes on working meanwhile. Keys are named by the start of their SHA-256."
+        "Put the new key in front of the old ones, restart every process, then run this. You can interrupt it and run\n"
+        "it again at any time; the service keeps working meanwhile. Keys appear as the start of their SHA-256."
     )
 
     def handle(self, *, json: bool, **_: Any) -> None:
@@ -27,12 +27,12 @@ class Command(WatchwordCommand):
         self.show(data, _text(counts, rows, newest, old), as_json=json)
         if unreadable := sum(count["unreadable"] for count in counts.values()):
             raise UserError(
-                f"{unreadable} ciphertexts open under no key of ENCRYPTION_KEYS. Was one dropped too early?"
+                f"No key of ENCRYPTION_KEYS decrypts {unreadable} ciphertexts. Was a key removed too early?"
             )
 
 
 def _text(counts: dict[str, dict[str, int]], rows: dict[str, int], newest: str, old: list[str]) -> str:
-    header = ("column", "reencrypted", "changed meanwhile", "unreadable")
+    header = ("column", "reencrypted", "changed during the run", "unreadable")
     done = table(header, ([name, *count.values()] for name, count in counts.items()))
     notes = {newest: "the newest", **{key: "still in use, run this again" if rows[key] else "can go" for key in old}}
     keys = aligned(

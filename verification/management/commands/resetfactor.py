@@ -13,9 +13,10 @@ from verification.services.users import second_factor
 
 
 class Command(WatchwordCommand):
-    help = "Take away the second factors of a user who has lost them. They set up another at their next login."
+    help = "Remove the second factors of a user who has lost them. They set up another at their next login."
     epilog = (
-        "Their sessions end. It is on the audit log. First make sure that it is they who ask.\n\n"
+        "Watchword ends their panel sessions and records this in the audit log. First make sure that they asked for "
+        "it themselves.\n\n"
         "example:\n"
         "  manage.py resetfactor ann"
     )
@@ -29,4 +30,4 @@ class Command(WatchwordCommand):
             raise UserError(f"There is no user {user!r}.")
         if not second_factor.reset(found):
             raise UserError(f"{user} has no second factor.")
-        self.show({"user": user}, f"The second factor of {user} is taken away.", as_json=json)
+        self.show({"user": user}, f"Removed the second factor of {user}.", as_json=json)

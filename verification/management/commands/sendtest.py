@@ -25,16 +25,16 @@ POLL_SECONDS = 0.1
 
 ENDINGS = {
     MessageStatus.SUCCESS: "delivered, as far as the provider can tell",
-    MessageStatus.SENT: "accepted by the provider; its receipt has not come yet",
+    MessageStatus.SENT: "accepted by the provider; no delivery report yet",
     MessageStatus.FAILED: "failed",
-    MessageStatus.EXPIRED: "expired before it could be sent",
+    MessageStatus.EXPIRED: "expired before a provider accepted it",
 }
 
 
 class Command(WatchwordCommand):
-    help = "Send a real message with a random code, wait for what becomes of it and say it. Exit code 1 on failure."
+    help = "Send a real message with a random code, wait, and report the outcome. Exit code 1 on failure."
     epilog = (
-        "It counts in the recipient's limits like any other. Where no worker runs it is delivered from here.\n\n"
+        "It counts towards the recipient's limits like any other. If no worker runs, this command delivers it.\n\n"
         "example:\n"
         "  manage.py sendtest Shop +4915112345678 --channel sms"
     )
@@ -47,7 +47,7 @@ class Command(WatchwordCommand):
     def handle(self, *, project: str, to: str, channel: str, json: bool, **_: Any) -> None:
         config = load_project(find_project(project).pk)
         if config is None:
-            raise UserError("The project is disabled; nothing of it is sent.")
+            raise UserError("The project is disabled, so Watchword sends none of its messages.")
         sent = send_message(
             project=config,
             address=parse_address(to, test_addresses=config.test_logins),
@@ -100,15 +100,17 @@ def why_nobody_was_asked(message: Message) -> str:
         parts = "; ".join(
             f"{row.name} until {row.breaker.open_until:%H:%M:%S} UTC: {row.breaker.reason}" for row in aside
         )
-        return f"No provider was asked. Set aside, as they keep failing: {parts}"
-    return "No provider was asked. Those that speak SMPP need a worker that connects: manage.py worker --connections"
+        return f"No provider was tried. Paused after repeated failures: {parts}"
+    return (
+        "No provider was tried. Providers that speak SMPP need a worker that connects: manage.py worker --connections"
+    )
 
 
 def describe(message: Message, attempts: list[DeliveryAttempt], is_ours: bool) -> str:
     ending = ENDINGS.get(MessageStatus(message.status), f"not delivered after {WAIT_SECONDS:.0f} s")
     lines = [f"Message {message.pk}: {ending}." + (f" {message.error}" if message.error else "")]
     if is_ours:
-        lines.append("No worker took it, so it was delivered from here. Start one with: manage.py worker")
+        lines.append("No worker picked it up, so this command delivered it. Start one with: manage.py worker")
     if message.status == MessageStatus.SENDING and not attempts:
         lines.append(why_nobody_was_asked(message))
     lines.append(

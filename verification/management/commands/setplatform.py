@@ -14,12 +14,17 @@ from verification.services.projects.ceilings import PLATFORM_NAMES, platform, se
 
 class Command(WatchwordCommand):
     help = (
-        "Set or show the ceilings over what owners may set, and the currency of account. Every process goes by them"
-        " within a second."
+        "Set or show the platform limits for all projects, and the account currency. Every process follows within a "
+        "second."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("values", metavar="NAME=VALUE", nargs="*", help="Any of the names below; none shows them.")
+        parser.add_argument(
+            "values",
+            metavar="NAME=VALUE",
+            nargs="*",
+            help="One or more of the names below; without any, the command shows all values.",
+        )
         fields = {field.name: field for field in Platform._meta.fields}
         names = aligned((name, str(fields[name].help_text)) for name in PLATFORM_NAMES)
         parser.epilog = f"names:\n{names}\n\nexample:\n  manage.py setplatform max_daily_budget=5000"

@@ -21,20 +21,23 @@ OF_PAGE = "hosted_page."  # before the names of its settings
 
 
 class Command(WatchwordCommand):
-    help = "Set a project's defaults and limits. Every process goes by them within a second."
+    help = "Change a project's settings. Every process follows within a second."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_project(parser)
         parser.add_argument("values", metavar="NAME=VALUE", nargs="+", help="One or more of the names below.")
         parser.epilog = (
-            f"names, each with the kind of its value:\n\n{names_by_group()}\n\n"
-            "event_recipients=true lets whoever holds a secret key read whole recipients in events from then on. In\n"
-            "the panel only who sees whole addresses may switch it on.\n\n"
-            "Lists are written with commas; an empty value empties them. A secret on a command line stays in the\n"
-            "shell's history: challenge_secret=@FILE reads it from a file, challenge_secret=- from standard input.\n\n"
+            "names, each with the kind of its value:\n\n"
+            f"{names_by_group()}\n\n"
+            "With event_recipients=true anyone with a secret key reads whole recipients in events from then on. In\n"
+            "the panel only people who see whole addresses can switch it on.\n\n"
+            "Separate list entries with commas; an empty value clears the list. A secret on a command line stays in\n"
+            "the shell's history: challenge_secret=@FILE reads it from a file, challenge_secret=- from standard "
+            "input.\n\n"
             "examples:\n"
             "  manage.py setproject Shop code_length=4 origins=https://shop.example,https://m.shop.example\n"
-            "  manage.py setproject Shop hosted_page.is_enabled=true hosted_page.return_addresses=https://shop.example/in\n"
+            "  manage.py setproject Shop hosted_page.is_enabled=true "
+            "hosted_page.return_addresses=https://shop.example/in\n"
             "  manage.py setproject Shop challenge_mode=always challenge_provider=turnstile \\\n"
             "      challenge_site_key=0x4AAAAAAAB challenge_secret=@turnstile-secret.txt"
         )
@@ -44,7 +47,7 @@ class Command(WatchwordCommand):
         given = {name: read_value(name, value) if name in SECRETS else value for name, value in map(split, values)}
         of_page = {name.removeprefix(OF_PAGE): given.pop(name) for name in list(given) if name.startswith(OF_PAGE)}
         if of_page and not has_hosted_pages():
-            raise UserError("This installation is without hosted pages.")
+            raise UserError("This installation has no hosted pages.")
         with transaction.atomic():
             set_project(project=found, values=given)
             if of_page:
@@ -56,7 +59,7 @@ class Command(WatchwordCommand):
         texts += [f"{OF_PAGE}{name}={value}" for name, value in of_page.items()]
         self.show(
             {"project": found.pk, **shown},
-            f"Project {found.pk} ({found.name}) is set: {', '.join(texts)}",
+            f"Changed project {found.pk} ({found.name}): {', '.join(texts)}",
             as_json=json,
         )
 

@@ -22,8 +22,8 @@ COLUMNS = ("project", "name", "started", "sent", "delivered", "checked", "verifi
 
 class Command(WatchwordCommand):
     help = (
-        f"The figures of the last {statistics.HOURS} hours, or of some days, by project and against the time before,"
-        " and the workers. Test logins are left out."
+        f"Show the figures of the last {statistics.HOURS} hours, or of some days, by project and compared with the "
+        "previous period, and the workers. Leaves out test logins."
     )
     epilog = (
         "With --json also over time, by channel, provider, country and language, and the alerts.\n\n"
@@ -65,15 +65,15 @@ def chosen_range(days: int | None, first: str, last: str) -> ranges.Range:
     if not (first or last):
         return ranges.last_days(now, days) if days else ranges.last_hours(now, statistics.HOURS)
     if days:
-        raise UserError("--days is a range of its own. Leave it out, or leave out --from and --to.")
+        raise UserError("--days sets its own range. Leave out --days, or leave out --from and --to.")
     if not first:
-        raise UserError("--to names the last day alone. Name the first one, too, with --from.")
+        raise UserError("--to only sets the last day. Pass --from as well.")
     return ranges.between(ranges.read_day(first, now=now), ranges.read_day(last, now=now, default=now.date()), now=now)
 
 
 def as_text(rows: list[dict[str, Any]]) -> str:
     """Lay out the figures of each project; what cannot be told is a dash."""
-    header = (*COLUMNS, "conversion %", "before", "to verify (s)", "p95", "cost", "per verified", "no price")
+    header = (*COLUMNS, "conversion %", "before", "time to verify (s)", "p95", "cost", "per verified user", "no price")
     return table(
         header,
         (
@@ -118,7 +118,7 @@ def describe(worker: Worker) -> dict[str, Any]:
 
 def tell(running: list[dict[str, Any]]) -> str:
     if not running:
-        return "Workers: none runs, so nothing is delivered. Start one with: manage.py worker"
+        return "Workers: none running, so nothing is delivered. Start one with: manage.py worker"
     lines = (
         f"{row['host']} process {row['pid']}: {', '.join(row['kinds'])}, {row['threads']} threads" for row in running
     )

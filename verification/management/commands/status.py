@@ -14,10 +14,13 @@ from verification.services.maintenance import degradation, health
 
 
 class Command(WatchwordCommand):
-    help = "Tell the service's condition now: processes, versions, queues, providers set aside, what ran last."
+    help = "Show the state of the service: processes, versions, queues, paused providers, latest recurring tasks."
     epilog = (
-        "The exit code is 0 also while something is degraded. It is 1 if the database is away or not up to date.\n\n"
-        "examples:\n  manage.py status\n  manage.py status --json"
+        "The exit code is also 0 while something is degraded. It is 1 if the database does not answer or is not up to "
+        "date.\n\n"
+        "examples:\n"
+        "  manage.py status\n"
+        "  manage.py status --json"
     )
 
     def handle(self, *, json: bool, **_: Any) -> None:
@@ -62,8 +65,8 @@ def as_text(data: dict[str, Any]) -> str:
         ("Messages due", f"{messages['due']}, the oldest for {messages['oldest_seconds']} s"),
         ("Messages being sent", str(messages["claimed"])),
         ("Callbacks due", f"{callbacks['due']}, the oldest for {callbacks['oldest_seconds']} s"),
-        ("Wake-ups", "the broker is away" if wake_ups is None else str(sum(wake_ups.values()))),
-        *(("Set aside", _aside(row)) for row in data["providers_aside"]),
+        ("Wake-ups", "the broker does not answer" if wake_ups is None else str(sum(wake_ups.values()))),
+        *(("Paused providers", _aside(row)) for row in data["providers_aside"]),
         ("Last purge", data["last_purge"] or "none yet"),
         ("Last sweep of the guard", data["last_guard_sweep"] or "none yet"),
         ("Clock", _clock(data["clock_ahead_seconds"])),
@@ -79,14 +82,14 @@ def _worker(row: dict[str, Any]) -> str:
 
 
 def _aside(row: dict[str, Any]) -> str:
-    alone = ", and nobody stands in for it" if row["is_alone"] else ""
+    alone = ", and no other provider takes over" if row["is_alone"] else ""
     return f"{row['name']} until {row['until']}{alone}: {row['reason']}"
 
 
 def _clock(ahead: float) -> str:
     """Tell a difference of a tenth of a second or more: less is the time that the question took."""
     if abs(ahead) < 0.1:
-        return "as the database's"
+        return "the same as the database's"
     return f"{abs(ahead):.1f} s {'ahead of' if ahead > 0 else 'behind'} the database's"
 
 

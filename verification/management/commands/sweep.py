@@ -18,10 +18,10 @@ DEFAULT_LIMIT = 500
 
 class Command(WatchwordCommand):
     help = (
-        "Once by hand what every worker does by itself: expire what is over, wipe codes, act on bots' updates,"
-        " deliver, count the figures."
+        "Run once what every worker does all the time: expire sessions, wipe codes, handle bots' updates, deliver, "
+        "count the figures."
     )
-    epilog = "Useful where no worker runs, for instance from a timer."
+    epilog = "Use it if no worker runs, for instance from a timer."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -29,7 +29,7 @@ class Command(WatchwordCommand):
             type=int,
             default=DEFAULT_LIMIT,
             metavar="N",
-            help=f"Messages to deliver at the most. Default: {DEFAULT_LIMIT}.",
+            help=f"Maximum messages to deliver. Default: {DEFAULT_LIMIT}.",
         )
 
     def handle(self, *, limit: int, json: bool, **_: Any) -> None:

@@ -13,7 +13,7 @@ from verification.services.delivery import polling
 
 
 class Command(WatchwordCommand):
-    help = "Connect a Telegram bot: set its webhook, or poll for what its users do."
+    help = "Connect a Telegram bot: set its webhook, or poll for its users' messages."
     epilog = (
         "With an https BASE_URL Telegram calls us. In development, poll instead: that needs no public address, takes\n"
         "the webhook away, and runs until Ctrl-C.\n\n"
@@ -23,10 +23,12 @@ class Command(WatchwordCommand):
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("bot", metavar="ID", type=int, nargs="?", help="The provider's id, if there are several.")
+        parser.add_argument(
+            "bot", metavar="ID", type=int, nargs="?", help="The provider's id, if there is more than one."
+        )
         way = parser.add_mutually_exclusive_group()
         way.add_argument("--poll", action="store_true", help="Poll instead of setting the webhook.")
-        way.add_argument("--remove", action="store_true", help="Take the webhook away.")
+        way.add_argument("--remove", action="store_true", help="Remove the webhook.")
 
     def handle(self, *, bot: int | None, poll: bool, remove: bool, json: bool, **_: Any) -> None:
         found = polling.find_bot(bot)
@@ -34,11 +36,11 @@ class Command(WatchwordCommand):
             polling.remove_webhook(found)
             stopping = threading.Event()
             signal.signal(signal.SIGTERM, lambda *_: stopping.set())
-            self.stderr.write(f"Polling for {found.name}. Ctrl-C stops it.")
+            self.stderr.write(f"Polling for {found.name}. Press Ctrl-C to stop.")
             polling.poll(found, is_stopped=stopping.is_set)
         elif remove:
             polling.remove_webhook(found)
-            self.show({"bot": found.pk, "webhook": None}, f"{found.name} has no webhook now.", as_json=json)
+            self.show({"bot": found.pk, "webhook": None}, f"Removed the webhook of {found.name}.", as_json=json)
         else:
             url = polling.set_webhook(found)
-            self.show({"bot": found.pk, "webhook": url}, f"{found.name} reports to {url}", as_json=json)
+            self.show({"bot": found.pk, "webhook": url}, f"{found.name} sends its updates to {url}", as_json=json)

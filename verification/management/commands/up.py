@@ -33,8 +33,8 @@ ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (compared wit
 
 class Command(WatchwordCommand):
     help = (
-        "Run everything on this machine: the web server and a worker, and with no DATABASE_URL and REDIS_URL set also\n"
-        "PostgreSQL and Valkey. Brings the database up to date first. Ctrl-C stops it all."
+        "Run everything on this machine: the web server and a worker, and without DATABASE_URL and REDIS_URL also\n"
+        "PostgreSQL and Valkey. Brings the database up to date first. Press Ctrl-C to stop."
     )
     epilog = (
         "With neither URL set the first start makes a demo project and an admin user; their keys and password are\n"
@@ -56,7 +56,7 @@ class Command(WatchwordCommand):
             type=whole(least=1, most=MAX_WORKERS),
             default=workers,
             metavar="N",
-            help=f"Web server processes. Default: one a core, at most {MAX_DEFAULT_WORKERS}; here {workers}.",
+            help=f"Web server processes. Default: one per core, at most {MAX_DEFAULT_WORKERS}; here {workers}.",
         )
         add_threads(parser)
 
@@ -76,7 +76,7 @@ class Command(WatchwordCommand):
         require_free(host, port)
         self.say("Watchword is starting ...")
         if not MigrationRecorder(connection).has_table():
-            self.say("The database is new: making its tables takes about half a minute ...")
+            self.say("The database is new: creating its tables takes about half a minute ...")
         call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         environment = child_environment(os.environ, host=host, url=url)
         web = server_command(host=host, port=port, workers=workers, threads=settings.WEB_THREADS, preload=True)
@@ -142,7 +142,7 @@ def describe(base_url: str, url: str) -> str:
 
     path = demo_path()
     demo = ensure_demo(path) if settings.IS_EMBEDDED else None
-    login = "make a user with: manage.py createsuperuser"
+    login = "create a user with: manage.py createsuperuser"
     if demo and demo.admin_user:
         login = f"user {demo.admin_user}   password {demo.admin_password or '(the one you set)'}"
     has_demo_page = apps.is_installed("verification.contrib.hosted")
@@ -163,13 +163,15 @@ def describe(base_url: str, url: str) -> str:
         ]
         parts.append(f"\nProject {PROJECT_NAME!r}, its keys from {shorten(path)}:\n\n{aligned(keys)}")
         parts.append(
-            f"\nSMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} a day; its channels' pages change that."
+            "\n"
+            f"SMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} messages a day; change this on the "
+            "channel's page."
         )
         shown_on = "the demo page and the panel show" if has_demo_page else "the panel shows"
         parts.append(TRIAL.format(url=base_url, api_key=demo.api_key, secret_key=demo.secret_key, shown_on=shown_on))
     else:
-        parts.append("\nMake a project with: manage.py createproject NAME")
-    parts.append("\nCtrl-C stops it all.\n")
+        parts.append("\nCreate a project with: manage.py createproject NAME")
+    parts.append("\nPress Ctrl-C to stop.\n")
     return "\n".join(parts)
 
 

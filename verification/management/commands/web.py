@@ -17,12 +17,15 @@ MAX_WORKERS = 256  # processes; more than any machine has use for
 
 
 class Command(WatchwordCommand):
-    help = "Serve API, panel and pages until SIGTERM or Ctrl-C, in production: `up` runs a web server of its own."
+    help = (
+        "Serve API, panel and pages until SIGTERM or Ctrl-C, in production. For a laptop use `up`, which runs its "
+        "own web server."
+    )
     epilog = "example:\n  manage.py web --port 8000 --workers 4"
     prints_data = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1", help="Default: 127.0.0.1, this machine alone.")
+        parser.add_argument("--host", default="127.0.0.1", help="Default: 127.0.0.1, only this machine.")
         parser.add_argument(
             "--port", type=whole(least=1, most=MAX_PORT), default=8000, metavar="N", help="Default: 8000."
         )
@@ -31,18 +34,18 @@ class Command(WatchwordCommand):
             type=whole(least=1, most=MAX_WORKERS),
             default=os.cpu_count() or 1,
             metavar="N",
-            help="Web processes. Default: one a core.",
+            help="Web processes. Default: one per core.",
         )
         parser.add_argument(
             "--preload",
             action="store_true",
-            help="Load the service once for all processes: half the memory, and no new code by SIGHUP.",
+            help="Load the service once for all processes: this halves the memory, but SIGHUP then loads no new code.",
         )
 
     def handle(self, *, host: str, port: int, workers: int, preload: bool, **_: Any) -> None:
         if settings.IS_EMBEDDED:
             raise UserError(
-                "The embedded servers end with the command that started them: run `up`, which serves as well."
+                "The embedded servers end with the command that started them: use `up`, which serves as well."
             )
         require_free(host, port)
         folders = [str(settings.BASE_DIR), os.environ.get("PYTHONPATH", "")]

@@ -15,10 +15,10 @@ from verification.services.maintenance import key_ring
 
 
 class Command(WatchwordCommand):
-    help = "Deliver messages until SIGTERM or Ctrl-C; what is being sent then is finished first."
+    help = "Deliver messages until SIGTERM or Ctrl-C; the worker first finishes what it is sending."
     epilog = (
-        "Run as many as you like, on as many machines, and one of them with --connections where a provider sends over\n"
-        "a connection that is kept (SMPP). `up` runs one such by itself."
+        "Run as many as you like, on as many machines, and one of them with --connections if a provider needs a\n"
+        "persistent connection (SMPP). `up` runs one such worker."
     )
     prints_data = False
     requires_system_checks = ["watchword"]  # the others load all pages, of which a worker shows none
@@ -28,13 +28,13 @@ class Command(WatchwordCommand):
         parser.add_argument(
             "--connections",
             action="store_true",
-            help="Also hold the connections of the providers that need one. Each such worker opens its own.",
+            help="Also open the connections of the providers that need one. Each such worker opens its own.",
         )
         parser.add_argument(
             "--alive-file",
             type=Path,
             metavar="PATH",
-            help="Touch this file every five seconds while the worker is at work, for a probe that looks at its age.",
+            help="Touch this file every five seconds while the worker is running, for a probe that checks its age.",
         )
 
     def handle(self, *, threads: int, connections: bool, alive_file: Path | None, **_: Any) -> None:

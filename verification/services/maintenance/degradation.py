@@ -30,14 +30,14 @@ KNOCK = "condition"  # a key of the cache that nobody writes
 
 # The parts that may be degraded, with what that means.
 DEGRADED = {
-    "broker": "Valkey or Redis does not answer: messages go out with the workers' sweep, a second or two later.",
-    "cache": "Valkey or Redis does not answer: limits per second and per client address count in each process alone.",
-    "workers": "No worker was heard of for a minute: nothing is delivered.",
-    "channels": "Every provider of a channel is set aside, as each keeps failing: users get no codes over it.",
-    "backlog": "Messages wait for a worker: there are too few threads, or their providers are slow.",
+    "broker": "Valkey or Redis does not answer: the workers' sweep delivers the messages, a second or two late.",
+    "cache": "Valkey or Redis does not answer: each process counts limits per second and per address on its own.",
+    "workers": "No worker has reported for a minute: nothing is being delivered.",
+    "channels": "Every provider of a channel is paused after repeated failures: users get no codes over it.",
+    "backlog": "Messages wait for a worker: there are too few threads, or the providers are slow.",
     "callbacks": "Callbacks and other events wait: there are too few workers, or customers' servers are slow.",
-    "sweep": "The traffic guard has not swept for a minute: some findings are late.",
-    "purge": "Old rows have not gone for two periods.",
+    "sweep": "The traffic guard has not swept for a minute: some blocks start late.",
+    "purge": "The purge of old rows has missed two periods.",
 }
 
 

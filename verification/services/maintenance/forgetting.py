@@ -117,7 +117,7 @@ def _find(project: Project, to: str) -> tuple[str, QuerySet[Recipient]]:
     names = (address, crypto.hashed_address(project.pk, address))
     recipients = Recipient.objects.filter(project=project, address__in=names)
     if not recipients.exists():
-        raise UserError(f"{project} knows nothing of this recipient.")
+        raise UserError(f"{project} stores nothing about this recipient.")
     return address, recipients
 
 

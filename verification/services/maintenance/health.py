@@ -16,8 +16,8 @@ from verification.sql import read_only
 log = logging.getLogger(__name__)
 
 _LOOK = "SELECT current_setting('transaction_read_only')::boolean, to_regclass('django_migrations') IS NOT NULL"
-AWAY = "The database is away."
-ONLY_READS = "The database only reads: a standby, or one whose disk is full."
+AWAY = "The database does not answer."
+ONLY_READS = "The database is read-only: a standby, or one whose disk is full."
 NOT_MIGRATED = "The database is not up to date. Run: manage.py migrate"
 
 
@@ -47,9 +47,9 @@ _last_reason = _LastReason()
 
 def _log_change(reason: str) -> None:
     if reason and reason != _last_reason.reason:
-        log.error("not ready: the database is away (%s)", reason)
+        log.error("not ready: the database does not answer (%s)", reason)
     elif _last_reason.reason and not reason:
-        log.info("ready again: the database is back")
+        log.info("ready again: the database answers")
     _last_reason.reason = reason
 
 

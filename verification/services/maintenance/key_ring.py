@@ -16,8 +16,8 @@ from verification.core.caching import TTLCache
 from verification.services.maintenance.reencryption import COLUMNS, SHORT_LIVED
 
 REFUSED = (
-    "ENCRYPTION_KEYS opens no secret of this database: the ring is another installation's, or its keys were replaced."
-    " Give this process the keys that the others have."
+    "ENCRYPTION_KEYS cannot decrypt any secret of this database: the keys belong to another installation, or were "
+    "replaced. Give this process the keys that the others have."
 )
 CONNECT_SECONDS = 3  # the wait for the database at a start, which must not hang where that is away
 ASK_AGAIN_SECONDS = 60.0  # between two looks of a process that runs: only a restored database changes the answer

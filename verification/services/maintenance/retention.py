@@ -84,7 +84,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
     Such a run does not count as finished.
     """
     if days is not None and days < MIN_DAYS:
-        raise UserError(f"Rows are kept for at least {MIN_DAYS} day{'' if MIN_DAYS == 1 else 's'}.")
+        raise UserError(f"Watchword keeps rows for at least {MIN_DAYS} day{('' if MIN_DAYS == 1 else 's')}.")
     now = timezone.now()
     started = Upkeep.objects.update_or_create(name=RUN, defaults={"started_at": now})[0]
     counts: Counter[str] = Counter()
@@ -119,7 +119,7 @@ def claim_run() -> list[tuple[str]]:
     if not Upkeep.objects.filter(name=RUN, started_at__lte=now - PERIOD).update(started_at=now):
         return []
     if is_overdue(before):
-        log.error("Old rows have not been purged since %s; that was due every %s.", before, PERIOD)
+        log.error("The purge of old rows last ran at %s; it is due every %s.", before, PERIOD)
     return [(RUN,)]
 
 

@@ -80,13 +80,13 @@ def _look(check: Check, aims: Aims) -> Iterator[Finding]:
         reason = sql.reason(error)
         yield critical(
             "database-refuses",
-            f"The database did not answer a check ({check.__name__}: {reason}).",
-            "See the log of PostgreSQL, and whether the role of DATABASE_URL owns the database.",
+            f"The database could not complete a check ({check.__name__}: {reason}).",
+            "See PostgreSQL's log, and check whether the role of DATABASE_URL owns the database.",
         )
     except Exception as error:
         log.debug("a check failed", exc_info=True)
         yield warning(
             "check-failed",
-            f"A check could not be made ({check.__name__}: {type(error).__name__}).",
-            "Run the doctor with LOG_LEVEL=DEBUG, which shows where, and report it.",
+            f"A check failed ({check.__name__}: {type(error).__name__}).",
+            "Run the doctor with LOG_LEVEL=DEBUG, which shows where it failed, and report it.",
         )

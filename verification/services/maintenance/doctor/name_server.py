@@ -25,18 +25,18 @@ def texts_of(name: str, server: str = "") -> list[str]:
     except NoResolverConfiguration:
         raise NameServerSilent("this machine has no name server") from None
     except ValueError:
-        raise NameServerSilent(f"{server} is no address of a name server") from None
+        raise NameServerSilent(f"{server} is not the address of a name server") from None
     resolver.timeout = SECONDS
     try:
         found = resolver.resolve(name, "TXT", lifetime=ALL_SECONDS, search=False)
     except (NXDOMAIN, NoRecords):
         return []
     except LifetimeTimeout:
-        raise NameServerSilent(f"{_named(server)} does not answer, or not in a way that can be read") from None
+        raise NameServerSilent(f"{_named(server)} does not answer, or its answer cannot be read") from None
     except NoNameservers:
         raise NameServerSilent(f"{_named(server)} answers with an error") from None
     except DNSException:
-        raise NameServerSilent("the name cannot be asked for") from None
+        raise NameServerSilent("this name cannot be looked up") from None
     # The strings of one record belong together, as mail servers join them (RFC 7208, 3.3).
     return [b"".join(record.strings).decode("utf-8", "replace") for record in found]
 

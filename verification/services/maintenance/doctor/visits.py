@@ -92,11 +92,11 @@ def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = 
         except TimeoutError:
             raise Unreachable("no answer in time") from None
         except ssl.SSLError as error:
-            raise Unreachable(f"no TLS is spoken there: {error.reason}") from None
+            raise Unreachable(f"the server does not speak TLS: {error.reason}") from None
         except OSError as error:
             raise Unreachable(error.strerror or type(error).__name__) from None
         except http.client.HTTPException:
-            raise Unreachable("the answer is no HTTP") from None
+            raise Unreachable("the answer is not HTTP") from None
 
 
 def is_served_by_us(url: str) -> bool:

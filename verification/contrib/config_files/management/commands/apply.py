@@ -22,17 +22,18 @@ _NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 class Command(WatchwordCommand):
-    help = "Bring projects to what a set-up file says. Shows what would change, and asks before it changes anything."
+    help = "Change projects to match a set-up file. Shows the changes, and asks before it applies them."
     epilog = (
-        "Projects that the file names and that do not exist are made, without keys. What the file does not name\n"
-        "stays. All of it is applied or nothing. docs/configuration-file.md describes the file.\n\n"
-        "A secret stands in the file as {secret: NAME}. Its text is read from the file NAME in the folder of\n"
-        f"--secrets or, without that option, from the variable {VARIABLE}NAME, in capitals. Where there is none, what\n"
-        "is stored stays.\n\n"
+        "The command creates projects that the file names and that do not exist, without keys. What the file does not\n"
+        "name stays. It applies all of the file or nothing. docs/configuration-file.md describes the file.\n\n"
+        "The file names a secret as {secret: NAME}. The command reads its value from the file NAME in the folder\n"
+        f"of --secrets or, without that option, from the variable {VARIABLE}NAME, in capitals. If there is none, the "
+        "stored\n"
+        "value stays.\n\n"
         "exit status:\n"
         "  0  applied, or there was nothing to change\n"
-        "  1  refused, or not agreed to: nothing was changed\n"
-        f"  {DIFFERS}  --dry-run alone: something would change\n\n"
+        "  1  rejected or not confirmed: nothing changed\n"
+        f"  {DIFFERS}  only with --dry-run: something would change\n\n"
         "examples:\n"
         "  manage.py apply shop.yaml\n"
         "  manage.py apply shop.yaml --dry-run\n"
@@ -42,13 +43,13 @@ class Command(WatchwordCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", metavar="FILE", help="The file, or - for standard input.")
-        parser.add_argument("--dry-run", action="store_true", help="Show what would change, and change nothing.")
+        parser.add_argument("--dry-run", action="store_true", help="Show the changes without applying them.")
         parser.add_argument("--yes", action="store_true", help="Apply without asking.")
         parser.add_argument("--secrets", metavar="DIR", help="A folder with a file for each secret.")
 
     def handle(self, *, file: str, dry_run: bool, yes: bool, secrets: str | None, json: bool, **_: Any) -> None:
         if dry_run and yes:
-            raise UserError("--dry-run changes nothing, so there is nothing to agree to: leave out --yes.")
+            raise UserError("--dry-run changes nothing, so there is nothing to confirm: leave out --yes.")
         find = Secrets(secrets)
         try:
             document = read(content_of(file, max_bytes=MAX_BYTES))
@@ -65,10 +66,12 @@ class Command(WatchwordCommand):
     def _ask(self, planned: Plan, *, as_json: bool) -> bool:
         """Show the plan and return whether the operator agrees. Raises :class:`UserError` where nobody can be asked."""
         if as_json or not sys.stdin.isatty():
-            raise UserError("Nobody can be asked here. Give --yes to apply it, or --dry-run to see what would change.")
+            raise UserError(
+                "There is no terminal to ask for confirmation. Pass --yes to apply it, or --dry-run to see the changes."
+            )
         self.stdout.write("\n".join(map(cell_of, lines_of(planned))))
         if input("Apply this? [y/N] ").strip().lower() not in ("y", "yes"):
-            raise UserError("Nothing was changed.")
+            raise UserError("Nothing changed.")
         return True
 
 
@@ -97,11 +100,11 @@ class Secrets:
 
 def text_of(planned: Plan, is_applied: bool, file: str) -> str:
     if planned.is_empty:
-        return f"Everything is as {file} says: nothing to change."
+        return f"Everything matches {file}: nothing to change."
     lines = [cell_of(line) for line in lines_of(planned)]
     if not is_applied:
-        return "\n".join([*lines, "Nothing was changed: this is what apply would do."])
+        return "\n".join([*lines, "Nothing changed: this is what apply would do."])
     lines.append("Applied.")
     new = [project.project for project in planned.projects if project.is_new]
-    lines += [f"{name} is new and has no keys: manage.py issuekey makes them." for name in new]
+    lines += [f"{name} is new and has no keys: create them with manage.py issuekey." for name in new]
     return "\n".join(lines)

@@ -17,9 +17,9 @@ from verification.services.projects.projects import find_project
 
 
 class Command(WatchwordCommand):
-    help = "Print the set-up of projects as a file that apply takes. No key, secret or person is in it."
+    help = "Print the configuration of projects as a file for apply. It contains no keys, secrets or people."
     epilog = (
-        "Secrets stand in the file by name only; apply --help says how they are given.\n\n"
+        "The file only names secrets; apply --help says how to provide them.\n\n"
         "examples:\n"
         "  manage.py exportproject Shop > shop.yaml\n"
         "  manage.py exportproject --all > projects.yaml\n"
@@ -29,17 +29,17 @@ class Command(WatchwordCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("projects", metavar="PROJECT", nargs="*", help="A project's id or name.")
         parser.add_argument("--all", action="store_true", help="Every project.")
-        parser.add_argument("--schema", action="store_true", help="In their place, print the file's JSON schema.")
+        parser.add_argument("--schema", action="store_true", help="Instead, print the file's JSON schema.")
 
     def handle(self, *, projects: list[str], json: bool, **options: Any) -> None:
         if bool(projects) + options["all"] + options["schema"] != 1:
-            raise UserError("Give projects, or --all, or --schema.")
+            raise UserError("Pass projects, or --all, or --schema.")
         if options["schema"]:
             self.stdout.write(dumps(schema(), indent=2))
             return
         rows = Project.objects.filter(deleted_at=None) if options["all"] else [find_project(text) for text in projects]
         twice = {row.name for row in rows if sum(other.name == row.name for other in rows) > 1}
         if twice:
-            raise UserError(f"Two projects are named {sorted(twice)[0]!r}; a file tells projects apart by name.")
+            raise UserError(f"Two projects are named {sorted(twice)[0]!r}; a file identifies projects by name.")
         file = file_of(*rows)
         self.show(file, write(file, address=own_url()).removesuffix("\n"), as_json=json)

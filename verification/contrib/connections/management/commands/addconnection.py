@@ -15,7 +15,7 @@ from verification.services.projects.projects import find_project
 
 
 class Command(WatchwordCommand):
-    help = "Let an identity system hand its codes over to a project. The secret is shown only now."
+    help = "Let an identity system submit its codes to a project. You see the secret only now."
     epilog = (
         "With --channel auto the channel is chosen for each recipient, as for a session. --secret takes one that the\n"
         "system draws itself, such as Zitadel's signing key; @FILE and - read it from a file or from standard input.\n"
@@ -30,7 +30,7 @@ class Command(WatchwordCommand):
         parser.add_argument("--system", required=True, choices=list(registry.all_systems()))
         parser.add_argument("--channel", default=AUTOMATIC, choices=[AUTOMATIC, *ChannelType.values])
         parser.add_argument("--name", default="", help="Default: the system's.")
-        parser.add_argument("--secret", default="", metavar="TEXT", help="Default: one is drawn.")
+        parser.add_argument("--secret", default="", metavar="TEXT", help="Default: a random secret.")
         parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="An option of the system.")
 
     def handle(
@@ -47,8 +47,9 @@ class Command(WatchwordCommand):
         lines = [(str(line.name), line.text) for line in connections.lines_of(connection, text)]
         self.show(
             {"connection": connection.pk, "url": connections.address_of(connection), "secret": text},
-            f"Connection {connection.pk} of {connection.project} is made. Paste into {connection.name};"
-            f" the secret is not shown again:\n\n{aligned(lines)}",
+            f"Created connection {connection.pk} of {connection.project}. Paste these into {connection.name}; you "
+            "will not see the secret again:\n\n"
+            f"{aligned(lines)}",
             as_json=json,
         )
 

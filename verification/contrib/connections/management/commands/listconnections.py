@@ -14,7 +14,7 @@ from verification.services.projects.projects import find_project
 
 
 class Command(WatchwordCommand):
-    help = "List the identity systems that hand their codes over, of all projects or of one. No secret is shown."
+    help = "List the identity systems that submit their codes, of all projects or of one. Shows no secrets."
 
     def add_arguments(self, parser: CommandParser) -> None:
         add_project(parser, nargs="?")

@@ -12,7 +12,7 @@ from verification.services.maintenance.doctor.findings import Aims, Finding, cri
 
 SHRUNKEN = 0.5  # of the one before: a dump that was broken off is shorter
 READ_BY_OTHERS = stat.S_IROTH | stat.S_IWOTH
-LOOK = "See the last lines of the job that writes it, and restore it once to be sure (docs/upgrade.md)."
+LOOK = "See the last log lines of the job that writes it, and restore it once to be sure (docs/upgrade.md)."
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ def newest_is_good(aims: Aims) -> Iterator[Finding]:
         yield critical("backup-empty", f"The newest backup, {name}, is empty.", LOOK)
     elif len(found) > 1 and newest.size < SHRUNKEN * found[1].size:
         yield warning(
-            "backup-shrunken", f"The newest backup, {name}, has less than half the size of the one before.", LOOK
+            "backup-shrunken", f"The newest backup, {name}, is less than half the size of the previous one.", LOOK
         )
     if newest.path.stat().st_mode & READ_BY_OTHERS:
         yield warning(
             "backup-open",
-            f"Every user of this machine can read {newest.path}: it holds recipients' addresses.",
-            "Write backups with umask 077, encrypted, and close this one: chmod go= on it.",
+            f"Every user of this machine can read {newest.path}, which contains recipients' addresses.",
+            "Write backups with umask 077 and encrypt them. For this one: chmod go= on it.",
         )
 
 

@@ -28,9 +28,9 @@ def servers_answer(aims: Aims) -> Iterator[Finding]:
         if calls >= LEAST and 2 * (calls - good) >= calls:
             yield warning(
                 "callbacks-fail",
-                f"{calls - good} of the last hour's {calls} calls of {name}'s server failed.",
-                "The panel's Events page shows its answers: tell the customer. If all projects' fail, see whether"
-                " this machine reaches the internet, and OUTBOUND_ALLOWED_NETWORKS.",
+                f"{calls - good} of {calls} webhook calls to {name}'s server failed in the last hour.",
+                "The panel's Events page shows the server's responses: let the customer know. If calls of all "
+                "projects fail, check whether this machine reaches the internet, and check OUTBOUND_ALLOWED_NETWORKS.",
             )
 
 
@@ -42,8 +42,9 @@ def none_is_given_up(aims: Aims) -> Iterator[Finding]:
     for name, count in rows.order_by("project__name"):
         yield warning(
             "callbacks-given-up",
-            f"{name}'s server was not told of {count} events within a day.",
-            "The panel's Events page shows its answers. The customer can read them with a secret key (GET /events).",
+            f"Watchword could not deliver {count} events to {name}'s server within a day.",
+            "The panel's Events page shows the server's responses. The customer can read the events with a "
+            "secret key (GET /events).",
         )
 
 

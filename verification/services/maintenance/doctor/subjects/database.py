@@ -20,24 +20,24 @@ CONNECTIONS_LAST = 0.95  # part of them; hardly one is left.
 TRANSACTION_SECONDS = 900  # as in the alarm WatchwordLongTransaction
 # Settings of the server, the values that harm, what they do and what to do.
 HARMFUL = (
-    ("fsync", ("off",), "a crash of the machine damages the database", "Set fsync = on in postgresql.conf."),
+    ("fsync", ("off",), "a crash of the machine can damage the database", "Set fsync = on in postgresql.conf."),
     (
         "full_page_writes",
         ("off",),
-        "a crash of the machine damages the database",
+        "a crash of the machine can damage the database",
         "Set full_page_writes = on in postgresql.conf.",
     ),
     (
         "synchronous_commit",
         ("off",),
-        "a crash forgets the last tries of guessers and codes that were accepted",
+        "a crash loses the latest attempts of people who guess codes, and the latest accepted codes",
         "Set synchronous_commit = on, for the server or the role.",
     ),
-    ("autovacuum", ("off",), "old rows are never cleaned away, and all becomes slow", "Set autovacuum = on."),
+    ("autovacuum", ("off",), "PostgreSQL never removes old rows, and everything slows down", "Set autovacuum = on."),
     (
         "log_statement",
         ("all", "mod"),
-        "statements in the server's log hold recipients' addresses",
+        "the statements in the server's log contain recipients' addresses",
         "Set log_statement = none, or ddl.",
     ),
 )
@@ -54,9 +54,9 @@ def is_there(aims: Aims) -> Iterator[Finding]:
         reason = str(error).strip().partition("\n")[0]
         yield critical(
             "database-away",
-            f"The database cannot be reached: {reason.rstrip('.')}.",
-            "See whether PostgreSQL runs and takes connections from here, and whether DATABASE_URL is right. Where a"
-            " pooler stands before it, set DATABASE_POOLER=transaction.",
+            f"Watchword cannot reach the database: {reason.rstrip('.')}.",
+            "Check whether PostgreSQL runs and accepts connections from here, and whether DATABASE_URL is right. If a "
+            "pooler sits in front of it, set DATABASE_POOLER=transaction.",
         )
 
 
@@ -64,9 +64,9 @@ def takes_writes(aims: Aims) -> Iterator[Finding]:
     if health.failing() == health.ONLY_READS:
         yield critical(
             "database-read-only",
-            "The database only reads, so no code is created, checked or sent.",
-            "See whether DATABASE_URL leads to the primary (docs/scale.md: target_session_attrs=read-write), whether"
-            " its disk is full, and who set default_transaction_read_only.",
+            "The database is read-only, so Watchword cannot create, check or send any code.",
+            "Check whether DATABASE_URL points to the primary (docs/scale.md: target_session_attrs=read-write), "
+            "whether its disk is full, and who set default_transaction_read_only.",
         )
 
 
@@ -82,8 +82,8 @@ def is_migrated(aims: Aims) -> Iterator[Finding]:
     if newer:
         yield warning(
             "database-newer",
-            f"The database was migrated by a later version than this one ({newer[-1]}).",
-            "Finish the upgrade: give every process, and this command, the later version.",
+            f"A later version than this one migrated the database ({newer[-1]}).",
+            "Finish the upgrade: run the later version in every process, and of this command.",
         )
 
 
@@ -92,8 +92,8 @@ def clocks_agree(aims: Aims) -> Iterator[Finding]:
     if abs(ahead) > CLOCK_SECONDS:
         yield warning(
             "clock-differs",
-            f"This machine's clock and the database's differ by {abs(ahead):.1f} seconds.",
-            "See timedatectl on both machines, and start the time service.",
+            f"The clocks of this machine and the database differ by {abs(ahead):.1f} seconds.",
+            "Check timedatectl on both machines, and start the time service.",
         )
 
 
@@ -104,14 +104,14 @@ def connections_are_left(aims: Aims) -> Iterator[Finding]:
         yield found(
             "connections-used-up",
             f"{load.used} of {load.most} connections to PostgreSQL are in use.",
-            "Lower WEB_THREADS or the number of processes, raise max_connections, or put PgBouncer between"
-            " (docs/operate.md, A pooler).",
+            "Lower WEB_THREADS or the number of processes, raise max_connections, or put PgBouncer in front "
+            "(docs/operate.md, A pooler).",
         )
     if load.oldest > TRANSACTION_SECONDS:
         yield warning(
             "long-transaction",
-            f"A transaction has been open for {load.oldest / 60:.0f} minutes: old rows cannot be cleaned away.",
-            "Find it in pg_stat_activity by xact_start. A forgotten psql may be ended with pg_terminate_backend.",
+            f"A transaction has been open for {load.oldest / 60:.0f} minutes, so PostgreSQL cannot remove old rows.",
+            "Find it in pg_stat_activity by xact_start. If it is a forgotten psql, end it with pg_terminate_backend.",
         )
 
 
@@ -135,8 +135,8 @@ def role_is_no_superuser(aims: Aims) -> Iterator[Finding]:
     if is_superuser:
         yield warning(
             "database-superuser",
-            "The role of DATABASE_URL is a superuser of PostgreSQL, who can empty the audit log and read the server's"
-            " files.",
+            "The role of DATABASE_URL is a PostgreSQL superuser: it can empty the audit log and read the server's "
+            "files.",
             "Give the service a role of its own, which owns the database and nothing else (docs/operate.md).",
         )
 
@@ -144,7 +144,7 @@ def role_is_no_superuser(aims: Aims) -> Iterator[Finding]:
 def replica_follows(aims: Aims) -> Iterator[Finding]:
     if REPLICA not in connections:
         return
-    remedy = "See whether it runs and follows the primary. Until then the panel reads the primary."
+    remedy = "Check whether it runs and follows the primary. Until then the panel reads from the primary."
     try:
         with connections[REPLICA].cursor() as cursor:
             cursor.execute("SELECT pg_is_in_recovery()")
@@ -153,7 +153,9 @@ def replica_follows(aims: Aims) -> Iterator[Finding]:
         yield warning("replica-away", "The read replica of DATABASE_REPLICA_URL does not answer.", remedy)
         return
     if not is_replica and settings.DATABASES[REPLICA]["HOST"] != settings.DATABASES[DEFAULT_DB_ALIAS]["HOST"]:
-        yield warning("replica-follows-nobody", "DATABASE_REPLICA_URL leads to a server that follows no other.", remedy)
+        yield warning(
+            "replica-follows-nobody", "DATABASE_REPLICA_URL points to a server that is not a replica.", remedy
+        )
 
 
 CHECKS = (

@@ -30,7 +30,7 @@ MAY_BE_EMPTIED = """
         WHERE d.datname = current_database() AND 'watchword.truncate_audit=on' = ANY (s.setconfig)
     )
 """
-AGAIN = "Run manage.py migrate, with this version: it installs them all."
+AGAIN = "Run manage.py migrate with this version: it installs all of them."
 MOST_NAMED = 5  # in one sentence
 
 
@@ -48,10 +48,12 @@ def functions_are_those_of_the_files(aims: Aims) -> Iterator[Finding]:
     if missing := sorted(set(written) - set(bodies)):
         yield critical("function-missing", f"The database lacks functions: {named(missing)}.", AGAIN)
     if others := sorted(name for name, found in bodies.items() if written[name] not in found):
-        yield critical("function-differs", f"Functions differ from this version's files: {named(others)}.", AGAIN)
+        yield critical("function-differs", f"These functions differ from this version's files: {named(others)}.", AGAIN)
     wanted = {f"{option}=off" for option in install.AVOIDED}
     if slow := sorted(name for name in install.BY_KEY if name in options and not wanted <= options[name]):
-        yield warning("function-unplanned", f"Functions lack the options that keep them fast: {named(slow)}.", AGAIN)
+        yield warning(
+            "function-unplanned", f"These functions lack the options that keep them fast: {named(slow)}.", AGAIN
+        )
 
 
 def audit_log_is_written(aims: Aims) -> Iterator[Finding]:
@@ -67,13 +69,14 @@ def audit_log_is_written(aims: Aims) -> Iterator[Finding]:
         tables = named(sorted({table for table, _ in missing}))
         yield critical(
             "audit-trigger-missing",
-            f"Changes are not recorded in the audit log, or can be taken out of it: triggers are missing on {tables}.",
-            "Run manage.py migrate. A disabled trigger: ALTER TABLE … ENABLE TRIGGER. Find out who took it away.",
+            f"The audit log may miss changes, or lose entries: triggers are missing on {tables}.",
+            "Run manage.py migrate. If a trigger is disabled: ALTER TABLE … ENABLE TRIGGER. Find out who removed it.",
         )
     if may_be_emptied and not settings.IS_EMBEDDED:
         yield critical(
             "audit-may-be-emptied",
-            "The database allows the audit log to be emptied (watchword.truncate_audit is on), as only tests need.",
+            "Anyone with the database's role can empty the audit log (watchword.truncate_audit is on), which "
+            "only tests need.",
             "As a superuser: ALTER DATABASE … RESET watchword.truncate_audit.",
         )
 

@@ -47,8 +47,8 @@ def domains_are_set_up(aims: Aims) -> Iterator[Finding]:
         except NameServerSilent as error:
             yield note(
                 "domain-not-asked",
-                f"SPF, DKIM and DMARC of {domain} could not be looked at: {error}.",
-                "Give a name server that answers from here with --nameserver.",
+                f"The doctor could not look up SPF, DKIM and DMARC of {domain}: {error}.",
+                "Name a name server that answers from here with --nameserver.",
             )
 
 
@@ -62,9 +62,9 @@ def alerts_can_be_mailed(aims: Aims) -> Iterator[Finding]:
     except (OSError, SMTPException) as error:
         yield warning(
             "alerts-not-mailed",
-            f"The mail server of EMAIL_URL cannot be used ({type(error).__name__}): alerts and"
-            " invitations reach nobody.",
-            "See EMAIL_URL: its host, port, user and password, and whether the port can be reached from here.",
+            f"Watchword cannot use the mail server of EMAIL_URL ({type(error).__name__}): alerts and invitations "
+            "reach nobody.",
+            "Check EMAIL_URL: host, port, user and password, and whether this machine reaches the port.",
         )
     else:
         connection.close()
@@ -103,16 +103,18 @@ def spf(domain: str, ask: Ask, *, is_needed: bool) -> Iterator[Finding]:
     if not found and is_needed:
         yield warning(
             "spf-missing",
-            f"{domain} has no SPF record: mail servers take our codes for spam, or refuse them.",
+            f"{domain} has no SPF record: mail servers treat our codes as spam, or reject them.",
             f'Publish a TXT record at {domain} that names your mail server, such as "v=spf1 mx -all".',
         )
     if len(found) > 1:
         yield critical(
-            "spf-twice", f"{domain} has {len(found)} SPF records, which counts as an error.", "Join them in one record."
+            "spf-twice",
+            f"{domain} has {len(found)} SPF records, which mail servers treat as an error.",
+            "Merge them into one record.",
         )
     if any(term.lower() in ("+all", "all") for text in found for term in text.split()):
         yield critical(
-            "spf-open", f"The SPF record of {domain} allows everybody (+all) to send in its name.", "End it with -all."
+            "spf-open", f"The SPF record of {domain} lets everybody (+all) send mail in its name.", "End it with -all."
         )
 
 
@@ -125,8 +127,8 @@ def dkim(domain: str, ask: Ask, selectors: tuple[str, ...]) -> Iterator[Finding]
             if fault := fault_of(keys[0]):
                 yield critical(
                     "dkim-unusable",
-                    f"The DKIM key {selector} of {domain} {fault}: signatures by it do not count.",
-                    "Make a new pair of keys at the mail server, of 2048 bits, and publish its public one.",
+                    f"The DKIM key {selector} of {domain} {fault}: mail servers ignore signatures made with it.",
+                    "Create a new key pair at the mail server, with 2048 bits, and publish its public key.",
                 )
             if not selectors:
                 return
@@ -140,8 +142,8 @@ def dkim(domain: str, ask: Ask, selectors: tuple[str, ...]) -> Iterator[Finding]
         yield note(
             "dkim-not-found",
             f"{domain} has no DKIM key under the usual selectors.",
-            "Give the selector that your mail server signs with (--dkim-selector). If it signs nothing, let it: large"
-            " mailboxes refuse mail without a signature.",
+            "Pass the selector that your mail server signs with (--dkim-selector). If it does not sign, turn signing "
+            "on: large mailbox providers reject unsigned mail.",
         )
 
 
@@ -151,19 +153,23 @@ def dmarc(domain: str, ask: Ask) -> Iterator[Finding]:
     for name in dict.fromkeys((domain, above)):
         found = [text for text in ask(f"_dmarc.{name}") if text.replace(" ", "").lower().startswith("v=dmarc1")]
         if len(found) > 1:
-            yield warning("dmarc-twice", f"{name} has {len(found)} DMARC records, so none counts.", "Leave one.")
+            yield warning(
+                "dmarc-twice",
+                f"{name} has {len(found)} DMARC records, so mail servers ignore all of them.",
+                "Keep one.",
+            )
             return
         if found and tags_of(found[0]).get("p", "").lower() not in ("none", "quarantine", "reject"):
             yield warning(
                 "dmarc-unreadable",
-                f"The DMARC record of {name} has no policy that is one (p=).",
+                f"The DMARC record of {name} has no valid policy (p=).",
                 f'Write it as "v=DMARC1; p=none; rua=mailto:you@{name}".',
             )
         if found:
             return
     yield warning(
         "dmarc-missing",
-        f"{domain} has no DMARC record, which large mailboxes ask of who sends much.",
+        f"{domain} has no DMARC record, which large mailbox providers require from bulk senders.",
         f'Publish a TXT record at _dmarc.{above}, such as "v=DMARC1; p=none; rua=mailto:you@{above}".',
     )
 

@@ -36,16 +36,16 @@ def seen_from_outside(aims: Aims) -> Iterator[Finding]:
     except Untrusted as error:
         yield critical(
             "certificate-refused",
-            f"The certificate of {aims.url} is refused: {error}.",
-            "See the log of the proxy (Caddy, certbot) for the renewal that failed. The proxy has to send the chain.",
+            f"The certificate of {aims.url} is not valid: {error}.",
+            "See the proxy's log (Caddy, certbot) for the renewal that failed. The proxy must send the full chain.",
         )
         return
     except Unreachable as error:
         yield critical(
             "not-reachable",
             f"{aims.url} does not answer from here: {error}.",
-            "See whether the web server and the proxy run, and whether BASE_URL is the public address. If only this"
-            " machine cannot reach it, run the doctor elsewhere or give another address with --url.",
+            "Check whether the web server and the proxy run, and whether BASE_URL is the public address. If only this "
+            "machine cannot reach it, run the doctor elsewhere or pass another address with --url.",
         )
         return
     yield from certificate(answer)
@@ -53,17 +53,17 @@ def seen_from_outside(aims: Aims) -> Iterator[Finding]:
     if seen is None and answer.status == 404:
         yield note(
             "probe-kept-back",
-            f"{aims.url}{PATH} is not passed on, as the files in deploy/ have it, or another service has nothing there:"
-            " host name, proxies and client addresses were not looked at.",
-            f"Let this machine's address through to {PATH} in the proxy's file, and run the doctor again.",
+            f"The proxy does not pass on {aims.url}{PATH}, as the files in deploy/ do, or another service answers "
+            "there: the doctor could not check host name, proxies and client addresses.",
+            f"Allow this machine's address to reach {PATH} in the proxy's configuration, and run the doctor again.",
         )
         return
     if seen is None:
         yield critical(
             "another-answers",
-            f"{aims.url}{PATH} is answered with status {answer.status}, and not by this installation.",
-            f"See where the proxy and the name lead. It must pass {PATH} and all headers on, and every process needs"
-            " the same SECRET_KEY and the same version.",
+            f"{aims.url}{PATH} returns status {answer.status}, and the answer is not from this installation.",
+            f"Check where the proxy and the name point. The proxy must pass on {PATH} and all headers, and every "
+            "process needs the same SECRET_KEY and the same version.",
         )
         return
     yield from hsts(answer)
@@ -91,7 +91,7 @@ def certificate(answer: VisitAnswer) -> Iterator[Finding]:
         return
     yield warning(
         "certificate-ends",
-        f"The certificate ends in {days:.0f} days, so its renewal fails.",
+        f"The certificate expires in {days:.0f} days, so its renewal is failing.",
         "See the log of Caddy or certbot.",
     )
 
@@ -104,8 +104,9 @@ def hsts(answer: VisitAnswer) -> Iterator[Finding]:
     if not seconds.strip('" ').isdigit() or int(seconds.strip('" ')) < HSTS_LEAST:
         yield warning(
             "hsts-missing",
-            "Browsers are not told, or for less than half a year, to use https alone (Strict-Transport-Security).",
-            "Leave HSTS_SECONDS at its default, give BASE_URL as https, and let the proxy pass the header on.",
+            "The service does not tell browsers to use https only (Strict-Transport-Security), or for less "
+            "than half a year.",
+            "Keep HSTS_SECONDS at its default, use https in BASE_URL, and make the proxy pass the header on.",
         )
 
 
@@ -114,8 +115,8 @@ def redirect(answer: VisitAnswer) -> Iterator[Finding]:
         return
     yield warning(
         "plain-http-served",
-        f"Plain http is answered with status {answer.status} in place of a redirect to https.",
-        "Let the proxy redirect port 80 to https, or close it.",
+        f"Plain http returns status {answer.status} instead of a redirect to https.",
+        "Make the proxy redirect port 80 to https, or close the port.",
     )
 
 
@@ -126,12 +127,12 @@ def host(seen: dict[str, Any], url: str) -> Iterator[Finding]:
         yield warning(
             "host-changed",
             f"The proxy passes on another host name: {name}.",
-            "Let it pass on the Host of the caller (nginx: proxy_set_header Host $host).",
+            "Make it pass on the caller's Host header (nginx: proxy_set_header Host $host).",
         )
     if not seen["is_host_served"]:
         yield critical(
             "host-refused",
-            f"Requests arrive for the host {name}, which is not among ALLOWED_HOSTS: they are refused with 400.",
+            f"Requests arrive for the host {name}, which is not in ALLOWED_HOSTS: Watchword rejects them with 400.",
             "Add it to ALLOWED_HOSTS of the web processes.",
         )
 
@@ -140,8 +141,8 @@ def scheme(seen: dict[str, Any], url: str) -> Iterator[Finding]:
     if url.startswith("https://") and seen["trusted_proxies"] and not seen["is_https"]:
         yield critical(
             "https-not-told",
-            "The proxy does not tell that requests came by https, so the panel redirects for ever.",
-            "Let it set X-Forwarded-Proto (nginx: proxy_set_header X-Forwarded-Proto $scheme).",
+            "The proxy does not say that requests came over https, so the panel redirects in a loop.",
+            "Make it set X-Forwarded-Proto (nginx: proxy_set_header X-Forwarded-Proto $scheme).",
         )
 
 
@@ -156,23 +157,23 @@ def proxies(seen: dict[str, Any]) -> Iterator[Finding]:
     if trusted > written and is_forged_there:
         yield critical(
             "client-addresses-forged",
-            f"TRUSTED_PROXIES is {trusted}; proxies that write X-Forwarded-For: {written}. So callers choose the"
-            " address that they are limited by.",
-            f"Set TRUSTED_PROXIES={written}, or let the proxy in front replace the header. Only the proxy may reach the"
-            " web server.",
+            f"TRUSTED_PROXIES is {trusted}, but {written} proxies write X-Forwarded-For. So callers can choose the "
+            "address that limits apply to.",
+            f"Set TRUSTED_PROXIES={written}, or make the proxy in front replace the header. Only the proxy may reach "
+            "the web server.",
         )
     elif not trusted and written:
         yield warning(
             "forwarded-for-unread",
-            f"X-Forwarded-For arrives and is not used: all callers count as {seen['peer'] or 'the proxy'}, so limits"
-            " per client address are off.",
+            f"Watchword ignores X-Forwarded-For: all callers appear as {seen['peer'] or 'the proxy'}, so limits per "
+            "client address are off.",
             f"Set TRUSTED_PROXIES={written}.",
         )
     elif trusted < written:
         yield warning(
             "proxy-taken-for-caller",
-            f"TRUSTED_PROXIES is {trusted}; proxies that write X-Forwarded-For: {written}. So callers are taken for a"
-            " proxy and share its limits.",
+            f"TRUSTED_PROXIES is {trusted}, but {written} proxies write X-Forwarded-For. So callers appear as a proxy "
+            "and share its limits.",
             f"Set TRUSTED_PROXIES={written}.",
         )
 
@@ -182,7 +183,7 @@ def version(seen: dict[str, Any]) -> Iterator[Finding]:
         yield warning(
             "web-version-differs",
             f"The web server runs version {seen['version']}, and this command is version {settings.VERSION}.",
-            "An upgrade was left half done: restart the web processes with the new version.",
+            "The upgrade is not finished: restart the web processes with the new version.",
         )
 
 
@@ -195,8 +196,8 @@ def clock(answer: VisitAnswer) -> Iterator[Finding]:
     if abs(ahead) > CLOCK_SECONDS + 1:
         yield warning(
             "web-clock-differs",
-            f"This machine's clock and the web server's differ by {abs(ahead):.0f} seconds.",
-            "See timedatectl on both, and start the time service.",
+            f"The clocks of this machine and the web server differ by {abs(ahead):.0f} seconds.",
+            "Check timedatectl on both, and start the time service.",
         )
 
 

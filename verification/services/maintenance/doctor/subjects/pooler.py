@@ -24,26 +24,29 @@ def mode_is_as_set(aims: Aims) -> Iterator[Finding]:
         if is_set:
             yield note(
                 "pooler-not-there",
-                "DATABASE_POOLER is transaction, and DATABASE_URL leads straight to PostgreSQL.",
-                "Leave DATABASE_POOLER out: statements are then prepared, which is faster.",
+                "DATABASE_POOLER is transaction, but DATABASE_URL connects to PostgreSQL directly.",
+                "Remove DATABASE_POOLER: Watchword then prepares statements, which is faster.",
             )
         return
     if not has_transactions(own):
         yield critical(
             "pooler-by-statement",
-            "The pooler gives each statement another session (pool_mode = statement), so no transaction can be made.",
+            "The pooler may use another session for each statement (pool_mode = statement), so transactions "
+            "do not work.",
             "Set pool_mode = transaction in pgbouncer.ini.",
         )
         return
     is_shared = shares_sessions(own)
     if is_shared and not is_set:
         yield critical(
-            "pooler-not-set", "A pooler in transaction mode stands before PostgreSQL, unknown to us.", f"Set {SHARED}"
+            "pooler-not-set",
+            "A pooler in transaction mode sits in front of PostgreSQL, and DATABASE_POOLER does not say so.",
+            f"Set {SHARED}",
         )
     elif is_set and not is_shared:
         yield warning(
             "pooler-by-session",
-            "The pooler keeps a session for each connection (pool_mode = session), so it saves none.",
+            "The pooler holds one session per connection (pool_mode = session), so it saves none.",
             "Set pool_mode = transaction in pgbouncer.ini, or connect to PostgreSQL directly.",
         )
 

@@ -30,8 +30,8 @@ def settings_work(aims: Aims) -> Iterator[Finding]:
         if not answer.is_ok:
             yield critical(
                 "provider-fails",
-                f"{of(row)} does not take messages: {answer.detail}",
-                f"Enter its settings anew (manage.py provider set {row.pk}), top the account up, or disable it.",
+                f"{of(row)} does not accept messages: {answer.detail}",
+                f"Enter its settings again (manage.py provider set {row.pk}), top up the account, or disable it.",
             )
 
 
@@ -39,8 +39,8 @@ def none_is_set_aside(aims: Aims) -> Iterator[Finding]:
     for breaker in degradation.current().aside:
         yield critical(
             "provider-aside",
-            f"{of(breaker.provider)} failed again and again and is set aside: {breaker.reason}",
-            "The next provider of its channel serves, if there is one. Ask the vendor, or disable it.",
+            f"{of(breaker.provider)} is paused after repeated failures: {breaker.reason}",
+            "Meanwhile the channel's next provider sends, if there is one. Ask the vendor, or disable it.",
         )
 
 
@@ -53,8 +53,8 @@ def channels_are_served(aims: Aims) -> Iterator[Finding]:
     for row in lonely.select_related("project").order_by("project", "position"):
         yield critical(
             "channel-unserved",
-            f"{row.project.name} offers {row.get_type_display()}, and no enabled provider serves it.",
-            "Add or enable a provider (manage.py addprovider), or take the channel out.",
+            f"{row.project.name} offers {row.get_type_display()}, but no active provider serves it.",
+            "Add or enable a provider (manage.py addprovider), or remove the channel.",
         )
 
 
@@ -76,8 +76,9 @@ def webhooks_are_reached(aims: Aims) -> Iterator[Finding]:
         if answer.status != 200:
             yield critical(
                 "webhook-not-reached",
-                f"The webhook of {of(row)} is answered with status {answer.status} from outside: its reports are lost.",
-                "Let the proxy pass on everything under /hooks/, without a login, a filter or a changed path.",
+                f"The webhook of {of(row)} returns status {answer.status} to calls from outside: its delivery "
+                "reports are lost.",
+                "Make the proxy pass on everything under /hooks/, without a login, a filter or a changed path.",
             )
 
 
@@ -102,8 +103,8 @@ def receipts_come(aims: Aims) -> Iterator[Finding]:
         if counts["all"] >= RECEIPTS_LEAST and not counts["told"]:
             yield warning(
                 "receipts-missing",
-                f"{of(row)} took {counts['all']} messages within a day and reported on none.",
-                f"Enter the webhook's address at the vendor; manage.py provider show {row.pk} tells it.",
+                f"{of(row)} accepted {counts['all']} messages within a day but sent no delivery report.",
+                f"Enter the webhook's address at the vendor; manage.py provider show {row.pk} prints it.",
             )
 
 

@@ -14,13 +14,19 @@ from verification.services.maintenance.doctor.findings import Aims, Finding, Sev
 CONNECTIONS = "connections"  # the kind of a worker that holds connections to providers
 # What to do about each part of condition.DEGRADED, and how bad it is.
 REMEDIES = {
-    "broker": (Severity.WARNING, "Start Valkey again; nothing in it has to be restored. See REDIS_URL."),
-    "cache": (Severity.WARNING, "Start Valkey again; nothing in it has to be restored. See REDIS_URL."),
+    "broker": (Severity.WARNING, "Start Valkey again; it stores nothing that has to be restored. Check REDIS_URL."),
+    "cache": (Severity.WARNING, "Start Valkey again; it stores nothing that has to be restored. Check REDIS_URL."),
     "workers": (Severity.CRITICAL, "Start manage.py worker. If it ends at once, its last lines say why."),
-    "channels": (Severity.CRITICAL, "Run manage.py checkproviders, which asks them anew, and add a second provider."),
-    "backlog": (Severity.CRITICAL, "Start another worker, or switch a slow provider off (manage.py provider disable)."),
-    "callbacks": (Severity.WARNING, "See the panel's Events page for a slow server; else start another worker."),
-    "sweep": (Severity.WARNING, "Workers sweep: see that they run, and that the database is not overloaded."),
+    "channels": (Severity.CRITICAL, "Run manage.py checkproviders, which tests them again, and add a second provider."),
+    "backlog": (Severity.CRITICAL, "Start another worker, or disable a slow provider (manage.py provider disable)."),
+    "callbacks": (
+        Severity.WARNING,
+        "Look for a slow server on the panel's Events page; if there is none, start another worker.",
+    ),
+    "sweep": (
+        Severity.WARNING,
+        "The workers run the sweep: check that they are running and that the database is not overloaded.",
+    ),
     "purge": (Severity.WARNING, "Run manage.py purge and read what it prints."),
 }
 
@@ -37,7 +43,7 @@ def workers_have_one_version(aims: Aims) -> Iterator[Finding]:
         yield warning(
             "worker-version-differs",
             f"Workers run version {', '.join(others)}, and this command is version {settings.VERSION}.",
-            "An upgrade was left half done: manage.py status lists them. Stop the old ones with SIGTERM.",
+            "The upgrade is not finished: manage.py status lists the workers. Stop the old ones with SIGTERM.",
         )
 
 
@@ -50,7 +56,7 @@ def connections_are_held(aims: Aims) -> Iterator[Finding]:
     if names := sorted({row.name for row in needing}):
         yield critical(
             "no-connections-worker",
-            f"No worker holds connections, and these providers send over one: {', '.join(names)}.",
+            f"No worker opens connections, but these providers need one: {', '.join(names)}.",
             "Start one worker with --connections.",
         )
 

@@ -41,15 +41,15 @@ def servers_have_passwords(aims: Aims) -> Iterator[Finding]:
             if name == "REDIS_URL":  # PostgreSQL may know us by a certificate; Valkey lets in whoever reaches it
                 yield warning(
                     "server-without-password",
-                    f"{name} has no password, and the server is not on this machine.",
-                    "Set a password (requirepass) there and write it into REDIS_URL. Whoever reaches it can lift"
-                    " the limits per second.",
+                    f"{name} has no password, and the server runs on another machine.",
+                    "Set a password (requirepass) there and add it to REDIS_URL. Anyone who reaches the server can "
+                    "lift the limits per second.",
                 )
         elif is_weak(parts.password, parts.username or ""):
             yield warning(
                 "weak-password",
-                f"The password in {name} is short, or one that is guessed first.",
-                "Give the role a random one: python -c 'import secrets; print(secrets.token_urlsafe(24))'",
+                f"The password in {name} is short or easy to guess.",
+                "Give the role a random password: python -c 'import secrets; print(secrets.token_urlsafe(24))'",
             )
 
 
@@ -57,8 +57,8 @@ def metrics_token_is_random(aims: Aims) -> Iterator[Finding]:
     if settings.METRICS_TOKEN and is_weak(settings.METRICS_TOKEN):
         yield warning(
             "weak-metrics-token",
-            "METRICS_TOKEN is long and yet easily guessed: few different characters, or a word that stands for one.",
-            "Give another: python -c 'import secrets; print(secrets.token_urlsafe(32))'",
+            "METRICS_TOKEN is long but easy to guess: it has few different characters, or is a placeholder.",
+            "Set another: python -c 'import secrets; print(secrets.token_urlsafe(32))'",
         )
 
 
@@ -71,7 +71,7 @@ def files_are_private(aims: Aims) -> Iterator[Finding]:
             continue
         if mode & READ_BY_OTHERS:
             yield critical(
-                "secret-file-open", f"Every user of this machine can read {path}.", f"Close it: chmod 600 {path}"
+                "secret-file-open", f"Every user of this machine can read {path}.", f"Restrict it: chmod 600 {path}"
             )
 
 
@@ -84,14 +84,14 @@ def keys_open_the_database(aims: Aims) -> Iterator[Finding]:
     if key_ring.refusal():
         yield critical(
             "encryption-keys-wrong",
-            "ENCRYPTION_KEYS opens no secret of this database. Processes with these keys do not start.",
-            "Give every process the keys that the database was written with: in each unit, pod and .env the same.",
+            "ENCRYPTION_KEYS cannot decrypt any secret of this database. Processes with these keys do not start.",
+            "Give every process the keys that encrypted the database: the same ones in each unit, pod and .env.",
         )
     elif lost:
         yield critical(
             "encryption-key-missing",
-            f"Stored secrets under a key that ENCRYPTION_KEYS does not have: {lost}. Their providers cannot send.",
-            "Put the earlier key back, at the end of ENCRYPTION_KEYS, for every process.",
+            f"ENCRYPTION_KEYS lacks the key of some stored secrets: {lost}. Their providers cannot send.",
+            "Add the earlier key again, at the end of ENCRYPTION_KEYS, in every process.",
         )
 
 
@@ -103,8 +103,8 @@ def superusers_have_a_second_factor(aims: Aims) -> Iterator[Finding]:
     if count := without.count():
         yield warning(
             "superuser-without-second-factor",
-            f"Superusers who log in to the panel with a password alone: {count}.",
-            "Leave ADMIN_SECOND_FACTOR at required; they are then led through it at their next login.",
+            f"Superusers who log in to the panel with only a password: {count}.",
+            "Set ADMIN_SECOND_FACTOR back to required: Watchword then asks them to set one up at their next login.",
         )
 
 

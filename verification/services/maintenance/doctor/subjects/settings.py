@@ -31,9 +31,7 @@ def system_checks(aims: Aims) -> Iterator[Finding]:
 def debug_is_off(aims: Aims) -> Iterator[Finding]:
     """Look at the embedded mode too: pages of errors would show settings to whoever provokes one."""
     if settings.DEBUG and settings.IS_EMBEDDED:
-        yield warning(
-            "debug", "DEBUG is on: a page that fails shows its code and settings.", "Take DEBUG out of the environment."
-        )
+        yield warning("debug", "DEBUG is on: error pages show code and settings.", "Remove DEBUG from the environment.")
 
 
 CHECKS = (system_checks, debug_is_off)
