@@ -1,0 +1,158 @@
+"""What people read says who does what to whom, in the words of the field.
+
+The list below is that of turns of phrase that earlier texts were full of and that no native speaker would write. It is
+searched for in all texts: of the commands, the doctor, alerts and mails, the API's details, what providers answer, the
+form and the hosted page. A text that must stay as it is, since the API's recorded answers have it, is left out.
+"""
+
+import ast
+import contextlib
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# A turn of phrase, as a regular expression, and what to write instead.
+DIALECT = {
+    r"\btold\b|\btells\b": "say who notifies, shows or reports what to whom",
+    r"\b(is|are|was|were|be|been|being) (not |never )?asked\b|\basked for\b": "request, use, try; with a subject",
+    r"\b(is|are|was|were|be|been|not) taken (as|for|from|away|back|out|up|here|in)\b": "treat as, accept, remove",
+    r"\b(do|does|did|has|have) not take(n)?\b|\btakes? no\b": "reject, or do not accept",
+    r"\bstands?\b(?! for)": "is, appears, shows",
+    r"\bholds?\b": "contain, apply, keep",
+    r"\bat the most\b|\b(is|are) the most\b": "at most, or: the maximum is",
+    r"\bin place of\b|\bin the place of\b": "instead of",
+    r"\b(key|link|session|token|invitation|trial|code|bind|time)( of \w+)? is over\b": "has expired, has ended",
+    r"\bset(s)?( \w+){0,2} aside\b": "paused after repeated failures",
+    r"\banew\b": "again",
+    r"\bbeside(s)?\b": "next to, with",
+    r"\bbrings? (no|about|along|them|it)\b|\bbrought\b": "name the thing that happens",
+    r"\bnothing (more )?(goes|gets) out\b": "is down; sends nothing more",
+    r"\bgiven up\b": "no more retries; failed",
+    r"\bwho(m)?ever\b": "anyone who, everyone who",
+    r"\bmend\b": "fix",
+    r"\bof (ours|yours)\b": "our, your",
+    r"\b(is|are) honest\b": "legitimate",
+    r"\bsurely\b": "leave it out",
+    r"(?<!there )(?<!where )\b(is|was) no (?!longer|more|such|other)\b": "is not a",
+    r"\bfall-back\b": "fallback",
+    r"\b(is|are|was) away\b": "does not answer",
+    r"\bgo(es)? by (them|it|this|these)\b": "follow, apply",
+    r"\bwants? (no|to no)\b": "has opted out",
+    r"\bfault of (its|their) own\b|\bfault on their side\b|\berror of ours\b": "server error of X",
+    r"\b(was|were|been) heard of\b": "has reported, has been seen",
+    r"\bworth nothing\b": "is no longer valid",
+    r"\bcurrency of account\b": "account currency",
+    r"\bkept no longer\b": "deleted",
+    r"\bgo(es)? on (being|signing|serving)\b": "still does",
+    r"\b(is|are|was|were|been) (made|gone)[.:]": "Created X; deleted",
+    r"\b(is|are) (taken away|added already)\b": "removed; already exists",
+    r"\bthose that\b": "the ones that",
+}
+WORDS = {re.compile(pattern, re.IGNORECASE): instead for pattern, instead in DIALECT.items()}
+
+# Folders and files whose texts people read outside of the panel's pages.
+SOURCES = (
+    "config",
+    "providers",
+    "verification/core",
+    "verification/worker",
+    "verification/management",
+    "verification/checks.py",
+    "verification/services/analytics/collapses.py",
+    "verification/services/analytics/cost_budgets.py",
+    "verification/services/analytics/digest.py",
+    "verification/services/analytics/impact.py",
+    "verification/services/analytics/outages.py",
+    "verification/services/delivery",
+    "verification/services/maintenance",
+    "verification/services/manual",
+    "verification/services/notifications",
+    "verification/services/protection",
+    "verification/services/providers",
+    "verification/services/sessions",
+    "verification/services/users/invitations.py",
+    "verification/contrib",
+)
+PANEL = {"admin.py", "test_logins.py"}  # pages of the panel in an app of contrib/
+
+
+def literals(path):
+    """Return the sentences of a Python file, each with its line: all its texts of two words but the docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    left_out = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            left_out.add(node.value)  # docstrings
+        if isinstance(node, ast.JoinedStr):
+            left_out.update(each for each in node.values if isinstance(each, ast.Constant))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            parts = (each.value if isinstance(each, ast.Constant) else "{}" for each in node.values)
+            yield node.lineno, "".join(map(str, parts))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in left_out:
+            yield node.lineno, node.value
+
+
+def python_texts():
+    for source in SOURCES:
+        base = ROOT / source
+        for path in sorted(base.rglob("*.py") if base.is_dir() else [base]):
+            if path.name not in PANEL:
+                yield from ((f"{path.relative_to(ROOT)}:{line}", text) for line, text in literals(path))
+
+
+def other_texts():
+    form = json.loads((ROOT / "packages/watchword-verify/src/languages/en.json").read_text(encoding="utf-8"))
+    yield from ((f"form: {name}", text) for name, text in form.items())
+    hosted = tomllib.loads((ROOT / "verification/contrib/hosted/words.toml").read_text(encoding="utf-8"))["en"]
+    yield from ((f"hosted page: {name}", text) for name, text in hosted.items())
+    messages = tomllib.loads((ROOT / "templates/messages/en.toml").read_text(encoding="utf-8"))
+    yield from ((f"message: {name}", text) for name, text in messages.items())
+    for path in sorted((ROOT / "verification/contrib/hosted/templates/hosted").glob("*.html")):
+        yield path.name, re.sub(r"\{[%#{].*?[%#}]\}|<[^>]*>", " ", path.read_text(encoding="utf-8"))
+    for line in (ROOT / "deploy/prometheus/rules.yml").read_text(encoding="utf-8").splitlines():
+        if "summary:" in line:
+            yield "rules.yml", line
+
+
+def recorded():
+    """Return what the recorded answers of the API say, of which no word may change."""
+    found = set()
+
+    def look(value):
+        if isinstance(value, dict):
+            found.update(value[name] for name in ("title", "detail", "error") if isinstance(value.get(name), str))
+            value = list(value.values())
+        if isinstance(value, list):
+            for each in value:
+                look(each)
+        elif isinstance(value, str) and value.startswith("{"):
+            with contextlib.suppress(ValueError):  # some requests are broken on purpose
+                look(json.loads(value))
+
+    look(json.loads((ROOT / "tests/api/corpus/corpus.json").read_text(encoding="utf-8")))
+    return found
+
+
+def hits_of(text):
+    return [f"“{match.group()}”: {instead}" for word, instead in WORDS.items() if (match := word.search(text))]
+
+
+def is_prose(text):
+    return " " in text.strip() and not re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH|SET|ALTER|CREATE|CASE)\b", text)
+
+
+def test_no_text_has_a_turn_of_the_dialect():
+    fixed = recorded()
+    found = [
+        f"{place}: {text.strip()[:160]!r}: {hit}"
+        for place, text in (*python_texts(), *other_texts())
+        if is_prose(text) and text not in fixed
+        for hit in hits_of(text)
+    ]
+    assert not found, "\n" + "\n".join(found)
