@@ -6,6 +6,7 @@ What people set up is what the audit log watches. Who adds a model or a field to
 import pytest
 from django.apps import apps
 
+from tests.contrib.config_files.files import needs_hosted_page
 from verification.contrib.config_files import sections
 from verification.contrib.config_files.schema import schema
 from verification.models.audit import WATCHED
@@ -61,7 +62,13 @@ def test_every_model_that_people_set_up_has_its_place_or_a_reason():
     assert not PLACES.keys() & IN_NO_FILE.keys()
 
 
-@pytest.mark.parametrize("name", PLACES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[needs_hosted_page] if part == "hosted_page" else [], id=name)
+        for name, (part, _) in PLACES.items()
+    ],
+)
 def test_every_field_of_it_has_its_place_or_a_reason(name):
     part, fields = PLACES[name]
     all_fields = {field.name for field in apps.get_model(name)._meta.concrete_fields} - FURTHER
