@@ -10,6 +10,13 @@ from tests.contrib.config_files.files import needs_hosted_page
 from verification.contrib.config_files import sections
 from verification.contrib.config_files.schema import schema
 from verification.models.audit import WATCHED
+from verification.models.project_settings import APPS
+
+
+def absent_settings():
+    """Settings that mean nothing here, as their app is left out."""
+    return {name for name, app in APPS.items() if not apps.is_installed(app)}
+
 
 PLACES = {  # a model: its part of the file, and its fields there
     "verification.AlertService": ("alerts", {*sections.ALERT_SERVICE, "kind", "name", "secret"}),
@@ -18,7 +25,7 @@ PLACES = {  # a model: its part of the file, and its fields there
     "verification.HostedPage": ("hosted_page", {*sections.HOSTED_PAGE}),
     "verification.ListEntry": ("lists", {*sections.ENTRY, "kind", "subject", "value"}),
     "verification.MessageTemplate": ("texts", {*sections.TEXT, "channel", "language"}),
-    "verification.Project": ("settings", {*sections.SETTINGS, "name"}),
+    "verification.Project": ("settings", {*sections.SETTINGS, "name", *absent_settings()}),
     "verification.Provider": (
         "providers",
         {*sections.PROVIDER, "channel", "type", "name", "settings", "secrets"},
