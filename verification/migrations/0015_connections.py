@@ -82,7 +82,7 @@ class Migration(migrations.Migration):
                 name="connection_channel",
             ),
         ),
-        # The tables that requests write come last, so that they are locked for as short as can be.
+        # The table that requests write comes last, so that it is locked for as short as can be.
         migrations.AddField(
             model_name="message",
             name="connection",
@@ -118,17 +118,5 @@ class Migration(migrations.Migration):
                 help_text="When the customer's server reported that the user got in. Of a session its token tells.",
                 null=True,
             ),
-        ),
-        migrations.AddField(
-            model_name="guardedsend",
-            name="is_handed",
-            field=models.BooleanField(
-                db_default=False, default=False, help_text="Its code was handed over by an identity system."
-            ),
-        ),
-        migrations.AlterField(
-            model_name="idempotentrequest",
-            name="api_key",
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, to="verification.apikey"),
         ),
     ]
