@@ -168,11 +168,12 @@ def test_two_that_have_it_may_report_their_failures_in_any_order(client, provide
     assert status(message) == "failed"
 
 
-def test_a_failure_while_the_next_one_is_asked_counts_once_nobody_took_it(client, provider, unanswered):
+def test_a_failure_while_the_next_one_is_asked_counts_once_nobody_took_it(client, outbox, provider, unanswered):
     """The message would else wait ten minutes for a receipt that nobody is left to send."""
     message = unanswered(Result(Outcome.TEMPORARY))
     failed(client, provider, message)
     assert status(message) == "sending"
+    outbox.answer("sms second", Result(Outcome.TEMPORARY))
     Message.objects.update(expires_at=timezone.now() + timedelta(seconds=1), due_at=timezone.now())
     assert dispatch.deliver(message.pk)
     assert (status(message), message.error) == ("failed", "The provider could not deliver it.")

@@ -51,7 +51,7 @@ def test_a_statement_that_takes_too_long_is_its_own_rows_fault():
     def work(each):
         with connection.cursor() as cursor:
             cursor.execute("SET statement_timeout = 1" if each.pk == 1 else "SET statement_timeout = 0")
-            cursor.execute("SELECT pg_sleep(%s)", [each.pk == 1])
+            cursor.execute("SELECT pg_sleep(%s)", [float(each.pk == 1)])
         return each.pk
 
     assert each_alone(map(row, range(3)), work, job="digest") == [0, 2]
