@@ -30,6 +30,7 @@ SAMPLES = {
     "aws_sns": {"region": "eu-central-1"},
     "eskiz": {"is_international": True},
     "http": {"message_id_path": "id"},
+    "httpsms": {"sender": "+18005550199"},
     "smtp": {"from_email": "codes@example.com", "security": "none"},
     "telegram_bot": {"token": "123456:hush-hush-token", "username": "shop_bot"},
     "twilio": {"account_sid": "AC" + "0" * 32, "auth_token": "hush-auth_token", "from_number": "+14155552345"},
