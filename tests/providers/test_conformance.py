@@ -33,6 +33,7 @@ SAMPLES = {
     "httpsms": {"sender": "+18005550199"},
     "smtp": {"from_email": "codes@example.com", "security": "none"},
     "telegram_bot": {"token": "123456:hush-hush-token", "username": "shop_bot"},
+    "telnyx": {"public_key": "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=", "sender": "12345"},
     "twilio": {"account_sid": "AC" + "0" * 32, "auth_token": "hush-auth_token", "from_number": "+14155552345"},
     "whatsapp_cloud": {"app_secret": "hush-app_secret", "verify_token": "hush-verify_token"},
     "plivo": {"sender": "12345"},
