@@ -43,15 +43,15 @@ def a_week(project):
 def test_it_tells_the_week_before(a_week):
     title, text = digest.words_of(summarize([a_week.id], digest.week_before(MONDAY)))
     assert title == "Last week: 100 verified"
-    assert text.startswith("07 Jan to 13 Jan, in UTC.")
+    assert text.startswith("07 Jan to 13 Jan (UTC)")
     assert "Verified: 100 (5 the week before)." in text
-    assert "Conversion: 66.7 % of the sessions that were sent (50 % the week before)." in text
-    assert "Worst provider: Bad, which lost 30 of 50 messages." in text
+    assert "Conversion: 66.7 % of the sessions with a code sent (50 % the week before)." in text
+    assert "Worst provider: Bad lost 30 of 50 messages." in text
 
 
 def test_a_week_without_anything_says_so(project):
     title, _ = digest.words_of(summarize([project.id], digest.week_before(MONDAY)))
-    assert title == "Last week: nothing was asked for"
+    assert title == "Last week: no activity"
 
 
 def test_few_messages_make_no_provider_the_worst(project):

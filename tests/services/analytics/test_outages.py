@@ -42,7 +42,7 @@ def test_a_channel_over_which_nothing_gets_out_is_told_once(api, outbox, project
     outages.watch()
     outages.watch()
     (alert,) = alerts()
-    assert (alert.project, alert.title) == (project.row, "SMS: nothing gets out")
+    assert (alert.project, alert.title) == (project.row, "SMS is down: no messages are being accepted")
     assert "3 messages were lost" in alert.detail
     assert "The sender is not registered." in alert.detail
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
+from verification.core import countries
 from verification.core.addresses import country_of
 from verification.models import Alert, HourlyFigures, Message, Provider, Session
 from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
@@ -216,47 +217,48 @@ def _others(collapse: Collapse) -> list[tuple[Provider, int]]:
 
 
 def _alert(collapse: Collapse) -> None:
-    name, country, loss = collapse.provider.name, collapse.country, collapse.loss
+    name, country, loss = collapse.provider.name, countries.named(collapse.country), collapse.loss
     cost = f" {loss.sentence}" if loss and loss.missed else ""
     moment = f"{collapse.at:%d %b %H:%M} UTC"
     if collapse.fell == ARRIVED:
-        title = f"{name} fails in {country}: {collapse.since} of 100 messages arrive"
+        title = f"{name} in {country}: {collapse.since} % delivered, down from {collapse.before} %"
         detail = (
-            f"{collapse.since} of 100 messages to {country} that {name} accepted since {moment} arrived; before,"
-            f" {collapse.before} did. {collapse.counted:,} were accepted since.{cost}"
+            f"Since {moment}, {collapse.since} % of the messages to {country} that {name} accepted were delivered, "
+            f"down from {collapse.before} %. {collapse.counted:,} messages are affected.{cost}"
         )
     else:
-        title = f"{name} in {country}: {collapse.since} of 100 users enter their code"
+        title = f"{name} in {country}: {collapse.since} % of users enter their code, down from {collapse.before} %"
         detail = (
-            f"{collapse.since} of 100 users in {country} whose code {name} accepted since {moment} were verified;"
-            f" before, {collapse.before} were. {collapse.counted:,} codes were sent since. They may not arrive,"
-            f" whatever {name} reports. If you changed your app or its text then, look there first.{cost}"
+            f"Since {moment}, {collapse.since} % of the users in {country} whose code {name} accepted were verified, "
+            f"down from {collapse.before} %. It accepted {collapse.counted:,} codes in that time. They may not "
+            f"arrive, even if {name} reports them as delivered. If you changed your app or its text at that time, "
+            f"check that first.{cost}"
         )
     alerts.raise_alert(
         project_id=collapse.project_id,
         kind=COLLAPSE,
-        key=break_key(CountryBreak(collapse.provider.pk, country, collapse.at, collapse.fell)),
+        key=break_key(CountryBreak(collapse.provider.pk, collapse.country, collapse.at, collapse.fell)),
         title=title,
-        detail=f"{detail} {_advice(collapse)} You are told when it is over.",
+        detail=f"{detail} {_advice(collapse)} Watchword alerts you when it is over.",
     )
 
 
 def _advice(collapse: Collapse) -> str:
-    name, country, other = collapse.provider.name, collapse.country, collapse.other
+    name, country, other = collapse.provider.name, countries.named(collapse.country), collapse.other
     if other:
         return (
-            f"{other[0].name} {'delivered' if collapse.fell == ARRIVED else 'verified'} {other[1]} of 100 there in the"
-            f" same time. Send {country} by {other[0].name}:"
-            f" the overview and the scorecard of {name} have the button. Then ask {name} what is wrong."
+            f"{other[0].name} {'delivered' if collapse.fell == ARRIVED else 'verified'} {other[1]} % there in the "
+            f"same time. To send {country} through {other[0].name}, use the button on this alert's page. Then ask "
+            f"{name} what is wrong."
         )
     serving = Provider.objects.serving(collapse.project_id).filter(channel=collapse.provider.channel)
     names = list(serving.exclude(pk=collapse.provider.pk).order_by("name").values_list("name", flat=True))
     if names:
         return (
-            f"Try {' or '.join(names)} for {country}: the overview and the scorecard of {name} have the button."
-            f" Then ask {name} what is wrong."
+            f"Try {' or '.join(names)} for {country}: use the button on this alert's page. Then ask {name} what is "
+            "wrong."
         )
-    return f"No other provider serves the channel: add one for {country}, and ask {name} what is wrong."
+    return f"No other provider serves this channel. Add one for {country}, and ask {name} what is wrong."
 
 
 def _end_if_over(alert: Alert, found: CountryBreak, now: datetime) -> bool:
@@ -273,9 +275,9 @@ def _end_if_over(alert: Alert, found: CountryBreak, now: datetime) -> bool:
             project_id=alert.project_id,
             kind=COLLAPSE_OVER,
             key=alert.key,
-            title=f"{provider.name} delivers to {found.country} again",
-            detail=f"Its latest messages to {found.country} arrive as before {found.at:%d %b %H:%M} UTC."
+            title=f"{provider.name} delivers to {countries.named(found.country)} again",
+            detail=f"It delivers as large a share of its messages there as before {found.at:%d %b %H:%M} UTC."
             if found.fell == ARRIVED
-            else f"Its latest users in {found.country} are verified as before {found.at:%d %b %H:%M} UTC.",
+            else f"As large a share of its users there is verified as before {found.at:%d %b %H:%M} UTC.",
         )
     return True

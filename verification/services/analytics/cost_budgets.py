@@ -85,8 +85,8 @@ def _alert_of_day(channel: Channel, amount: Decimal, currency: str, day: date) -
         f"{day}",
         amount,
         budget,
-        title="today's budget in money",
-        detail=f"{amount:,.2f} of {budget:,} {currency} of the day (UTC) were spent on the channel {channel}.",
+        title="today's cost budget",
+        detail=f"The channel {channel} spent {amount:,.2f} of {budget:,} {currency} today (UTC).",
         until="midnight UTC",
     )
 
@@ -99,9 +99,9 @@ def _alert_of_month(channel: Channel, amount: Decimal, currency: str, day: date)
         f"{day:%Y-%m}",
         amount,
         budget,
-        title="this month's budget in money",
-        detail=f"{amount:,.2f} of {budget:,} {currency} of the month (UTC) were spent on the channel {channel}.",
-        until="the month ends (UTC)",
+        title="this month's cost budget",
+        detail=f"The channel {channel} spent {amount:,.2f} of {budget:,} {currency} this month (UTC).",
+        until="the end of the month (UTC)",
     )
 
 
@@ -119,12 +119,12 @@ def _alert(
     )
     for key in keys.keys() - known:
         part = keys[key]
-        ends = "Nothing more goes" if part == PARTS[-1] else "At the whole of it, nothing more goes"
+        ends = "Watchword sends nothing more" if part == PARTS[-1] else "At 100 % Watchword sends nothing more"
         alerts.raise_alert(
             project_id=channel.project_id,
             kind=kind,
             key=key,
-            title=f"{part} % of {title} for {channel} is used",
+            title=f"{channel}: {part} % of {title} used",
             detail=f"{detail} {ends} over it until {until}. If this is your own traffic, raise the budget on the"
             " channel's page.",
         )

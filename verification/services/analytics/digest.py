@@ -42,25 +42,25 @@ def week_before(local: datetime) -> Range:
 def words_of(summary: Summary) -> tuple[str, str]:
     """Return the digest's title and text."""
     if summary.is_empty:
-        return "Last week: nothing was asked for", "No session, no message and no refusal."
+        return "Last week: no activity", "No sessions, messages or refusals."
     verified, before = (sums.counts["sessions_verified"] for sums in (summary.sums, summary.before))
     lines = [
         f"Verified: {verified:,} ({before:,} the week before).",
-        f"Conversion: {_percent(summary.sums.conversion)} of the sessions that were sent"
-        f" ({_percent(summary.before.conversion)} the week before).",
+        f"Conversion: {_percent(summary.sums.conversion)} of the sessions with a code sent "
+        f"({_percent(summary.before.conversion)} the week before).",
     ]
     cost = summary.money.cost
     if cost.known is not None and cost.sends:
         per = cost.per(verified)
         least = "at least " if cost.unknown else ""
-        each = f", {per:,} a verified session" if per is not None else ""
+        each = f", {per:,} per verified session" if per is not None else ""
         lines.append(f"Cost: {least}{cost.known:,} {cost.currency}{each}.")
     if worst := worst_provider(summary):
         lines.append(
-            f"Worst provider: {worst.name}, which lost {_lost(worst):,} of {worst.sums.counts['messages']:,} messages."
+            f"Worst provider: {worst.name} lost {_lost(worst):,} of {worst.sums.counts['messages']:,} messages."
         )
     days = f"{summary.span.since:%d %b} to {summary.span.last_day:%d %b}"
-    return f"Last week: {verified:,} verified", f"{days}, in UTC.\n" + "\n".join(lines)
+    return f"Last week: {verified:,} verified", f"{days} (UTC)\n" + "\n".join(lines)
 
 
 def worst_provider(summary: Summary) -> SummaryRow | None:

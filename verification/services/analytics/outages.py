@@ -44,15 +44,15 @@ def _accepted(project: int, channel: str, since: datetime) -> QuerySet[Message]:
 
 def _alert(*, project_id: int, channel: str, number: int, latest: datetime) -> None:
     last = Message.objects.filter(project=project_id, channel=channel, finished_at=latest).first()
-    reason = f" The last reason: {last.error}" if last and last.error else ""
+    reason = f" Last error: {last.error}" if last and last.error else ""
     alerts.raise_alert(
         project_id=project_id,
         kind=OUTAGE,
         key=channel,
-        title=f"{ChannelType(channel).label}: nothing gets out",
-        detail=f"{number:,} messages were lost within {WINDOW.seconds // 60} minutes, and none was accepted.{reason}"
-        " Look at the channel's providers in the panel: mend the one that fails, or add a second one."
-        " You are told when it works again.",
+        title=f"{ChannelType(channel).label} is down: no messages are being accepted",
+        detail=f"{number:,} messages were lost within {WINDOW.seconds // 60} minutes, and no provider accepted "
+        f"one.{reason} Check the channel's providers in the panel: fix the one that fails, or add another. "
+        "Watchword alerts you when the channel works again.",
     )
 
 
@@ -76,6 +76,5 @@ def _alert_end(alert: Alert, key: str, now: datetime) -> None:
         kind=OVER,
         key=key,
         title=f"{ChannelType(alert.key).label} works again",
-        detail=f"A message was accepted, {minutes:,} minute{'' if minutes == 1 else 's'} after you were told that"
-        " nothing gets out.",
+        detail=f"A provider accepted a message {minutes:,} minute{('' if minutes == 1 else 's')} after the alert.",
     )
