@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0020_routing_rules_and_monthly_budget"),
+        ("verification", "0022_failures_of_attempts"),
     ]
 
     operations = [
