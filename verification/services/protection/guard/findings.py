@@ -36,6 +36,9 @@ OBSERVED = {  # what follows from a finding that the project only observes
     GuardRule.CONVERSION: gettext_lazy(
         "SMS and calls to the country {subject} would be refused, were the traffic guard to enforce this"
     ),
+    GuardRule.NETWORK_COUNTRIES: gettext_lazy(
+        "SMS and calls that {subject} asks for would be refused, were the traffic guard to enforce this"
+    ),
 }
 
 
@@ -114,6 +117,8 @@ def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
 def refuses(finding: GuardBlock) -> bool:
     """Return whether traffic is refused while the finding runs. In observe mode sends are not."""
     if finding.rule == GuardRule.MANUAL_PREFIX and not finding.project.traffic_guard_manual:
+        return False
+    if finding.rule == GuardRule.CONVERSION and finding.project.countries_observed_until is not None:
         return False
     if finding.rule in REFUSES_SENDS:
         return finding.project.traffic_guard == GuardMode.ENFORCE
