@@ -167,8 +167,9 @@ class World:
             return None
         self.cursor.execute(
             "WITH message AS (INSERT INTO verification_message (id, project_id, recipient_id, channel, language,"
-            " status, is_test, is_counted, is_budgeted, callback_url, claims, lost_leases, is_handed_over, created_at, due_at,"
-            " expires_at) VALUES (%s, %s, %s, 'sms', 'en', 'queued', false, true, false, '', 0, 0, false, %s, %s, %s))"
+            " status, is_test, is_counted, is_budgeted, callback_url, claims, lost_leases, is_handed_over, created_at,"
+            " due_at, expires_at) VALUES (%s, %s, %s, 'sms', 'en', 'queued', false, true, false, '', 0, 0, false,"
+            " %s, %s, %s))"
             " INSERT INTO verification_guardedsend (message_id, project_id, recipient_id, prefix, country, network,"
             " is_manual, created_at) VALUES (%s, %s, %s, %s, %s, %s, false, %s)",
             [
