@@ -21,7 +21,7 @@ RULES = [
 class Migration(migrations.Migration):
     safe_since = "0.1.0"
     dependencies = [
-        ("verification", "0020_routing_rules_and_monthly_budget"),
+        ("verification", "0022_failures_of_attempts"),
     ]
 
     operations = [
