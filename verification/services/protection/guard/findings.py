@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -23,6 +23,9 @@ from verification.models.guard import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REF
 from verification.services.notifications import alerts
 from verification.services.records import decisions
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 log = logging.getLogger(__name__)
 
 ANNOUNCED_AT_ONCE = 100  # findings a sweep tells of; their rows stay locked meanwhile, the rest waits for the next
@@ -36,9 +39,12 @@ OBSERVED = {  # what follows from a finding that the project only observes
         "In enforce mode the traffic guard would block SMS and calls to the country {subject}"
     ),
     GuardRule.NETWORK_COUNTRIES: gettext_lazy(
-        "SMS and calls that {subject} asks for would be refused, were the traffic guard to enforce this"
+        "In enforce mode the traffic guard would block SMS and calls that {subject} asks for"
     ),
 }
+OBSERVED_AT_FIRST = gettext_lazy(
+    "The project is new: only later would the traffic guard block SMS and calls to the country {subject}"
+)
 
 
 class FailedSweep(NamedTuple):
@@ -107,12 +113,17 @@ def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
     is_observed = rule in REFUSES_SENDS and not refuses(finding)
     is_country = rule in ABOUT_COUNTRIES and finding.subject
     subject = countries.named(finding.subject) if is_country else subject_of(finding)
-    effect = (OBSERVED[rule] if is_observed else GUARD_RULES[rule].effect).format(subject=subject)
+    effect = (_observed(finding, rule) if is_observed else GUARD_RULES[rule].effect).format(subject=subject)
     detail = _(
         "{counted} {effect} until {time} UTC. If this traffic is legitimate, lift the block in the panel and raise "
         "the project's limit."
     ).format(counted=what_was_counted(rule, finding.figures), effect=effect, time=f"{finding.until:%H:%M}")
     return effect, detail
+
+
+def _observed(finding: GuardBlock, rule: GuardRule) -> StrOrPromise:
+    is_enforced_later = rule == GuardRule.CONVERSION and finding.project.traffic_guard == GuardMode.ENFORCE
+    return OBSERVED_AT_FIRST if is_enforced_later else OBSERVED[rule]
 
 
 def refuses(finding: GuardBlock) -> bool:
