@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0023_waits_of_fallbacks"),
+        ("verification", "0027_waits_of_fallbacks"),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0025_requests_of_connections"),
+        ("verification", "0029_requests_of_connections"),
     ]
 
     operations = [

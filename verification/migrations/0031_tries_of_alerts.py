@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0026_known_recipients"),
+        ("verification", "0030_known_recipients"),
     ]
 
     operations = [

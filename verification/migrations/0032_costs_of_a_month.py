@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0027_tries_of_alerts"),
+        ("verification", "0031_tries_of_alerts"),
     ]
 
     operations = [

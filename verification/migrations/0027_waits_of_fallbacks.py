@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0022_life_of_a_channel"),
+        ("verification", "0026_life_of_a_channel"),
     ]
 
     operations = [

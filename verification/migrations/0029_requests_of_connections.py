@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0024_handed_sends"),
+        ("verification", "0028_handed_sends"),
     ]
 
     operations = [

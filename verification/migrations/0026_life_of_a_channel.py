@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0021_failures_of_attempts"),
+        ("verification", "0025_index_of_networks"),
     ]
 
     operations = [
