@@ -148,7 +148,7 @@ def test_the_owner_is_told_once_with_the_hour_the_shares_and_the_cost(shop):
     told = alert()
     assert told.title == "Kestrel fails in BR: 25 of 100 messages arrive"
     assert f"since {HERE - 5 * HOUR:%d %b %H:%M} UTC arrived; before, 100 did." in told.detail
-    assert "About 18 users fewer were verified than usual: 6 in these hours, 24 usually." in told.detail
+    assert "About 18 fewer verified users than usual (6 vs 24)." in told.detail
     assert read_break_key(told.key) == (shop.first.pk, "BR", HERE - 5 * HOUR, "arrived")
     loss = impact.of_alert(project=shop.id, kind=COLLAPSE, key=told.key, since=told.created_at, until=None)
     assert loss.missed == 18

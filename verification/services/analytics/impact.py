@@ -72,12 +72,12 @@ class Loss:
     @property
     def sentence(self) -> str:
         if not self.missed:
-            return _("No fewer users were verified than usual: {verified} in these hours, {usual} usually.").format(
+            return _("No fewer verified users than usual ({verified} vs {usual}).").format(
                 verified=grouped(self.verified), usual=grouped(self.usual)
             )
         return ngettext(
-            "About {missed} user fewer was verified than usual: {verified} in these hours, {usual} usually.",
-            "About {missed} users fewer were verified than usual: {verified} in these hours, {usual} usually.",
+            "About {missed} fewer verified user than usual ({verified} vs {usual}).",
+            "About {missed} fewer verified users than usual ({verified} vs {usual}).",
             self.missed,
         ).format(missed=grouped(self.missed), verified=grouped(self.verified), usual=grouped(self.usual))
 
