@@ -324,7 +324,7 @@ def told(season: Season) -> None:
             kind="provider",
             key=f"{provider.pk} out_of_funds {opened:%Y-%m-%d}",
             title=f"{provider.name} is out of funds",
-            detail="It answered: The account has no credit left. Top the account up.",
+            detail="It answered: The account has no credit left. Top up the account.",
             created_at=opened,
         )
 

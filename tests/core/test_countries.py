@@ -47,3 +47,7 @@ def test_every_country_with_numbers_is_known():
 )
 def test_a_pasted_list_is_read_and_keeps_what_is_no_country(text, found):
     assert countries.read_countries(text) == found
+
+
+def test_a_country_is_named_with_its_code():
+    assert (countries.named("BR"), countries.named("ZZ"), countries.named("")) == ("Brazil (BR)", "ZZ", "")

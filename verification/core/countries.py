@@ -40,14 +40,25 @@ def country_of(text: str) -> str | None:
     return _codes().get(_plain(text))
 
 
+def named(code: str) -> str:
+    """Return a country's English name with its code, as in "Brazil (BR)"; the code alone where it has no name."""
+    names = _names().get(code, [])
+    return f"{names[0]} ({code})" if names else code
+
+
 def _joined(words: list[str]) -> list[str]:
     return [" ".join(words)] if words else []
 
 
 @cache
-def _codes() -> dict[str, str]:
+def _names() -> dict[str, list[str]]:
     names: dict[str, list[str]] = tomllib.loads(_NAMES.read_text(encoding="utf-8"))
-    return {_plain(name): code for code, others in names.items() for name in (*others, code)}
+    return names
+
+
+@cache
+def _codes() -> dict[str, str]:
+    return {_plain(name): code for code, others in _names().items() for name in (*others, code)}
 
 
 def _plain(text: str) -> str:

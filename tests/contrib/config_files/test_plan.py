@@ -454,7 +454,7 @@ def test_alert_services_are_brought_by_name_with_their_address_as_a_secret():
         ({"kind": "slack"}, "address is missing"),
         ({"kind": "slack", "address": "https://hooks.slack.example/1"}, "not written into the file"),
         ({"kind": "slack", "address": {"secret": "unknown"}}, "not given"),
-        ({"kind": "telegram", "address": {"secret": "team_chat"}}, "no token of a bot"),
+        ({"kind": "telegram", "address": {"secret": "team_chat"}}, "not a bot token"),
         ({"kind": "pager", "address": {"secret": "team_chat"}}, "write one of"),
     ],
 )

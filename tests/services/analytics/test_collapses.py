@@ -146,8 +146,11 @@ def test_the_owner_is_told_once_with_the_hour_the_shares_and_the_cost(shop):
     collapses.watch(NOW)
     collapses.watch(NOW + timedelta(minutes=1))
     told = alert()
-    assert told.title == "Kestrel fails in BR: 25 of 100 messages arrive"
-    assert f"since {HERE - 5 * HOUR:%d %b %H:%M} UTC arrived; before, 100 did." in told.detail
+    assert told.title == "Kestrel in Brazil (BR): 25 % delivered, down from 100 %"
+    assert (
+        f"Since {HERE - 5 * HOUR:%d %b %H:%M} UTC, 25 % of the messages to Brazil (BR) that Kestrel accepted were"
+        in told.detail
+    )
     assert "About 18 fewer verified users than usual (6 vs 24)." in told.detail
     assert read_break_key(told.key) == (shop.first.pk, "BR", HERE - 5 * HOUR, "arrived")
     loss = impact.of_alert(project=shop.id, kind=COLLAPSE, key=told.key, since=told.created_at, until=None)
@@ -155,16 +158,32 @@ def test_the_owner_is_told_once_with_the_hour_the_shares_and_the_cost(shop):
 
 
 @pytest.mark.django_db
+def test_a_country_that_fails_keeps_no_other_from_being_told(shop, monkeypatch):
+    figures(shop, shop.first, hours=range(6, 168), accepted=3, lost=0, verified=3, country="AR")
+    figures(shop, shop.first, hours=range(6), accepted=4, lost=3, verified=1, country="AR")
+    judge = collapses._collapse_of
+
+    def judge_or_fail(project, provider, country, *rest):
+        if country == "AR":
+            raise RuntimeError
+        return judge(project, provider, country, *rest)
+
+    monkeypatch.setattr(collapses, "_collapse_of", judge_or_fail)
+    collapses.watch(NOW)
+    assert read_break_key(alert().key).country == "BR"
+
+
+@pytest.mark.django_db
 def test_the_other_provider_that_does_well_there_is_named(shop):
     figures(shop, shop.second, hours=range(6), accepted=5, lost=0, verified=4)
     collapses.watch(NOW)
-    assert "Northwind delivered 100 of 100 there in the same time. Send BR by Northwind" in alert().detail
+    assert "Northwind delivered 100 % there in the same time. To send Brazil (BR) through Northwind" in alert().detail
 
 
 @pytest.mark.django_db
 def test_without_another_that_is_known_there_the_alert_says_so(shop):
     collapses.watch(NOW)
-    assert "Try Northwind or sms first for BR" in alert().detail
+    assert "Try Northwind or sms first for Brazil (BR)" in alert().detail
 
 
 @pytest.mark.django_db
@@ -196,7 +215,7 @@ def test_the_end_is_told_once_the_latest_messages_arrive_as_before(shop):
     collapses.watch(NOW + 6 * HOUR)
     collapses.watch(NOW + 6 * HOUR)
     assert alert().ended_at == NOW + 6 * HOUR
-    assert Alert.objects.get(kind=COLLAPSE_OVER).title == "Kestrel delivers to BR again"
+    assert Alert.objects.get(kind=COLLAPSE_OVER).title == "Kestrel delivers to Brazil (BR) again"
     assert Alert.objects.count() == 2
 
 
@@ -241,8 +260,8 @@ def test_the_owner_is_told_of_codes_that_are_reported_as_delivered_and_never_ent
     collapses.watch(NOW)
     collapses.watch(NOW + timedelta(minutes=1))
     told = alert()
-    assert told.title == "Kestrel in BR: 0 of 100 users enter their code"
-    assert "whatever Kestrel reports" in told.detail
+    assert told.title == "Kestrel in Brazil (BR): 0 % of users enter their code, down from 100 %"
+    assert "even if Kestrel reports them as delivered" in told.detail
     assert read_break_key(told.key) == (lying.first.pk, "BR", HERE - 7 * HOUR, VERIFIED)
     [found] = collapses.open_ones([lying.id])
     assert (found.before, found.since, found.fell) == (100, 0, VERIFIED)
@@ -262,7 +281,7 @@ def test_its_end_is_told_once_users_are_verified_as_before(lying):
     figures(lying, lying.first, hours=range(-8, -1), accepted=3, lost=0, verified=3)
     collapses.watch(NOW + 9 * HOUR)
     assert alert().ended_at
-    assert "users in BR are verified as before" in Alert.objects.get(kind=COLLAPSE_OVER).detail
+    assert "of its users there is verified as before" in Alert.objects.get(kind=COLLAPSE_OVER).detail
 
 
 @pytest.mark.django_db

@@ -6,9 +6,11 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
+from tests import factories
 from verification.core import caching
 from verification.models import Alert, Channel, DailyChannelCost, Decision, ExchangeRate, HourlyCosts
 from verification.services.analytics import cost_budgets
+from verification.services.notifications import alerts
 
 pytestmark = pytest.mark.django_db
 
@@ -72,15 +74,31 @@ def test_only_this_days_and_this_channels_costs_count_in_the_currency_of_account
     spend(project, "100", at=timezone.now() - timedelta(days=1))
     row = DailyChannelCost.objects.get()
     assert (row.channel, row.day, row.amount, row.currency) == ("sms", day, 3, "USD")
-    assert not Alert.objects.exclude(title__startswith="50 %").exists()
+    assert not Alert.objects.exclude(title__contains=": 50 %").exists()
 
 
 def test_the_owner_is_alerted_once_at_each_part_of_a_budget_in_money(project):
     project.channel("sms", daily_cost_budget=10)
     assert [spend(project, amount) for amount in ("4.9", "0.1", "0", "3", "2", "1")] == [0, 1, 0, 1, 1, 0]
     titles = list(Alert.objects.order_by("pk").values_list("title", flat=True))
-    assert titles[2] == "100 % of today's budget in money for SMS is used"
-    assert "10.00 of 10 USD of the day (UTC)" in Alert.objects.order_by("pk").last().detail
+    assert titles[2] == "SMS: 100 % of today's cost budget used"
+    assert "10.00 of 10 USD today (UTC)" in Alert.objects.order_by("pk").last().detail
+
+
+def test_a_channel_that_fails_keeps_no_other_from_its_sum_and_alert(project, monkeypatch):
+    broken, raise_alert = factories.project(channels=("sms",)), alerts.raise_alert
+    for each in (broken, project):
+        each.channel("sms", daily_cost_budget=10)
+
+    def raise_or_fail(**fields):
+        if fields["project_id"] == broken.id:
+            raise RuntimeError
+        raise_alert(**fields)
+
+    monkeypatch.setattr(alerts, "raise_alert", raise_or_fail)
+    spend(broken, 10)
+    assert spend(project, 10) == 3
+    assert DailyChannelCost.objects.filter(project=project.id, amount=10).exists()
 
 
 def test_a_budget_in_money_and_one_in_messages_hold_both(api, project):
@@ -131,8 +149,8 @@ def test_the_owner_is_alerted_once_at_each_part_of_a_months_budget(project):
     project.channel("sms", monthly_cost_budget=10)
     assert [spend(project, amount) for amount in ("4.9", "0.1", "0", "3", "2", "1")] == [0, 1, 0, 1, 1, 0]
     last = Alert.objects.order_by("pk").last()
-    assert (last.kind, last.title) == ("monthly_cost_budget", "100 % of this month's budget in money for SMS is used")
-    assert "Nothing more goes over it until the month ends (UTC)." in last.detail
+    assert (last.kind, last.title) == ("monthly_cost_budget", "SMS: 100 % of this month's cost budget used")
+    assert "Watchword sends nothing more over it until the end of the month (UTC)." in last.detail
 
 
 def test_a_day_and_a_month_hold_both(api, project):

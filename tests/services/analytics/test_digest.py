@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests import factories
-from verification.models import Alert, HourlyFigures
+from verification.models import Alert, HourlyFigures, Project
 from verification.services.analytics import digest
 from verification.services.analytics.ranges import Range
 from verification.services.analytics.summary import summarize
@@ -43,15 +43,15 @@ def a_week(project):
 def test_it_tells_the_week_before(a_week):
     title, text = digest.words_of(summarize([a_week.id], digest.week_before(MONDAY)))
     assert title == "Last week: 100 verified"
-    assert text.startswith("07 Jan to 13 Jan, in UTC.")
+    assert text.startswith("07 Jan to 13 Jan (UTC)")
     assert "Verified: 100 (5 the week before)." in text
-    assert "Conversion: 66.7 % of the sessions that were sent (50 % the week before)." in text
-    assert "Worst provider: Bad, which lost 30 of 50 messages." in text
+    assert "Conversion: 66.7 % of the sessions with a code sent (50 % the week before)." in text
+    assert "Worst provider: Bad lost 30 of 50 messages." in text
 
 
 def test_a_week_without_anything_says_so(project):
     title, _ = digest.words_of(summarize([project.id], digest.week_before(MONDAY)))
-    assert title == "Last week: nothing was asked for"
+    assert title == "Last week: no activity"
 
 
 def test_few_messages_make_no_provider_the_worst(project):
@@ -73,6 +73,15 @@ def test_it_is_told_once_on_monday_from_nine(project, zone, now, is_due):
     project.set(alert_digest=True, alert_time_zone=zone)
     assert [digest.raise_due(now), digest.raise_due(now)] == [int(is_due), 0]
     assert Alert.objects.filter(kind="digest", key="2030-W03", due_at__isnull=False).count() == int(is_due)
+
+
+def test_a_project_that_fails_keeps_no_other_from_its_digest(project):
+    project.set(alert_digest=True, alert_time_zone="UTC")
+    broken = factories.project().set(alert_digest=True)
+    Project.objects.filter(pk=broken.id).update(alert_time_zone="Nowhere/Land")  # a zone that the system has lost
+    later = factories.project().set(alert_digest=True, alert_time_zone="UTC")
+    assert digest.raise_due(MONDAY) == 2
+    assert set(Alert.objects.values_list("project", flat=True)) == {project.id, later.id}
 
 
 def test_nobody_gets_one_unasked(project):

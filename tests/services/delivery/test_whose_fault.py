@@ -59,7 +59,7 @@ def test_a_mail_server_that_blocks_us_leaves_the_turn_to_the_next_and_the_owner_
     assert (message.status, message.provider.name) == ("success", "second")
     assert asked() == [("first", "misconfigured"), ("second", "accepted")]
     alert = Alert.objects.get()
-    assert (alert.project_id, alert.title) == (project.id, "first refuses what we send")
+    assert (alert.project_id, alert.title) == (project.id, "first rejects our requests")
     assert "(550 5.7.1)" in alert.detail and "jane" not in alert.detail
 
 
@@ -107,7 +107,7 @@ def test_what_a_provider_declines_goes_to_the_next_and_never_sets_it_aside(api, 
         dispatch.deliver(message_id)
     assert set(outbox.names) == {"second"}
     assert not CircuitBreaker.objects.exists()
-    assert [alert.title for alert in Alert.objects.all()] == ["sms first does not take some messages"]
+    assert [alert.title for alert in Alert.objects.all()] == ["sms first rejects some messages"]
 
 
 def test_too_much_to_one_recipient_waits_and_leaves_the_provider_to_all_others(api, outbox):
@@ -133,5 +133,5 @@ def test_of_a_system_provider_the_operators_log_tells(api, outbox, caplog):
     outbox.answer("sms first", Result(Outcome.MISCONFIGURED, error="No such sender."))
     dispatch.deliver(api.manual_send().data["message_id"])
     assert not Alert.objects.exists()
-    [record] = [record for record in caplog.records if record.message == "a provider of the system needs attention"]
+    [record] = [record for record in caplog.records if record.message == "a system provider needs attention"]
     assert (record.provider_name, record.outcome, record.error) == ("sms first", "misconfigured", "No such sender.")

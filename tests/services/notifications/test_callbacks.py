@@ -72,7 +72,7 @@ def test_a_fault_of_ours_is_tried_again_by_the_schedule(receiver, finished, monk
     monkeypatch.setattr(events, "body_of", break_off)
     run()
     event = WebhookEvent.objects.get()
-    assert (event.attempts.get().error, event.tries) == ("It could not be sent: RuntimeError.", 1)
+    assert (event.attempts.get().error, event.tries) == ("Watchword could not send it: RuntimeError.", 1)
     assert event.due_at < timezone.now() + timedelta(seconds=20)  # 5 seconds and something, as after any first try
     WebhookEvent.objects.update(due_at=timezone.now(), tries=len(schedule.RETRY_SECONDS))
     run()

@@ -241,7 +241,7 @@ def test_an_address_that_is_taken_away_ends_the_tries(api, project, outbox, rece
     project.set(event_url="")
     told(project, receiver)
     event = WebhookEvent.objects.get()
-    assert "no address" in event.attempts.get().error and event.delivered_at is None
+    assert "no longer has an address" in event.attempts.get().error and event.delivered_at is None
     assert receiver.requests == []
 
 

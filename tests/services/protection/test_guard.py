@@ -458,7 +458,7 @@ def test_what_a_provider_that_fails_did_not_deliver_refuses_no_country(failing):
     findings.sweep()
     assert running() == {("low_conversion", "DE")}
     told = Alert.objects.get(kind="guard").detail
-    assert "Of these 40 were not delivered, by a provider that fails there." in told
+    assert "40 of these were not delivered, because a provider fails there." in told
 
 
 def test_numbers_that_nobody_knows_do_not_whitewash_pumping(failing):
@@ -529,7 +529,7 @@ def test_a_project_that_cannot_be_judged_is_logged_and_keeps_no_other_from_being
     send_to_country(second, 40, 0)
     findings.sweep()
     assert [block.project_id for block in GuardBlock.objects.all()] == [second.id]
-    assert f"The guard could not judge project {first.id} (SQLSTATE 22012)." in caplog.messages
+    assert f"The traffic guard could not check project {first.id} (SQLSTATE 22012)." in caplog.messages
 
 
 def test_a_finding_that_cannot_be_told_keeps_no_other_from_being_told(project, caplog):
@@ -541,7 +541,7 @@ def test_a_finding_that_cannot_be_told_keeps_no_other_from_being_told(project, c
     findings.announce()
     assert [alert.project_id for alert in Alert.objects.filter(kind="guard")] == [other.id]
     assert not GuardBlock.objects.filter(is_announced=False).exists()
-    assert any("cannot be told" in line for line in caplog.messages)
+    assert any("No alert could be made" in line for line in caplog.messages)
 
 
 def test_a_blocked_country_is_refused_and_others_are_not(api, project):
@@ -615,7 +615,7 @@ def test_in_observe_mode_the_alert_says_so(api, project):
     project.set(traffic_guard="observe")
     pump(api, 11)
     findings.sweep()
-    assert "would be refused" in Alert.objects.get().title
+    assert "would block" in Alert.objects.get().title
 
 
 @pytest.mark.parametrize("rule", GuardRule.values)

@@ -116,8 +116,8 @@ def test_the_owner_is_told_once_for_each_top_up_that_a_balance_ends_soon(project
     balance_alerts.run()
     alert = Alert.objects.get()
     ends = timezone.now().date() + 3 * DAY
-    assert alert.title == f"The balance at {NAME} lasts until {ends:%-d %B}"
-    assert "15 EUR are left" in alert.detail
+    assert alert.title == f"The balance at {NAME} runs out on {ends:%-d %B}"
+    assert "15 EUR left" in alert.detail
     balance_alerts.alert_owner(prepaid)
     assert Alert.objects.count() == 1
 
@@ -139,7 +139,7 @@ def test_a_system_providers_balance_is_the_operators_matter(prepaid, outbox, cap
     tells(outbox, "10 EUR")
     balance_alerts.run()
     assert not Alert.objects.exists()
-    assert "The balance at Prepaid lasts until" in caplog.text
+    assert "The balance at Prepaid runs out on" in caplog.text
 
 
 def test_balances_are_kept_for_100_days(prepaid):

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
+from verification.core import countries
 from verification.core.addresses import country_of
 from verification.models import Alert, HourlyFigures, Message, Provider, Session
 from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
@@ -23,6 +25,7 @@ from verification.services.analytics.statistics import LOST
 from verification.services.analytics.trends import LEAST_DROP, LEAST_PEOPLE, LEAST_SINCE, Counts, Pairs, Points
 from verification.services.notifications import alerts
 from verification.services.providers import rules
+from verification.services.records.turns import each_alone
 
 PAST = 14 * DAY  # what is usual: each weekday twice, and enough messages in a country with few
 # The times whose losses make a provider's country worth a look at its past: a large one fails within hours.
@@ -60,18 +63,20 @@ class Collapse:
 
 def watch(now: datetime | None = None) -> None:
     """Alert the owners of providers that collapse in a country, and of those that are over it."""
-    now = now or timezone.now()
-    known = set()
-    for alert in Alert.objects.filter(kind=COLLAPSE, ended_at=None).order_by("pk"):
+    at, known = now or timezone.now(), set()
+
+    def look_again(alert: Alert) -> None:
         found = read_break_key(alert.key)
-        if found and not _end_if_over(alert, found, now):
+        if found and not _end_if_over(alert, found, at):
             known.add((alert.project_id, found.provider, found.country))
-    for (project, provider, country), points in _suspects(now).items():
-        if (project, provider, country) in known:
-            continue
-        collapse = _collapse_of(project, provider, country, points, now)
-        if collapse:
+
+    def judge(suspect: tuple[tuple[int, int, str], Points]) -> None:
+        key, points = suspect
+        if key not in known and (collapse := _collapse_of(*key, points, at)):
             _alert(collapse)
+
+    each_alone(Alert.objects.filter(kind=COLLAPSE, ended_at=None).order_by("pk"), look_again, job=COLLAPSE)
+    each_alone(_suspects(at).items(), judge, job=COLLAPSE, name=itemgetter(0))
 
 
 def open_ones(projects: Iterable[int]) -> list[Collapse]:
@@ -216,47 +221,48 @@ def _others(collapse: Collapse) -> list[tuple[Provider, int]]:
 
 
 def _alert(collapse: Collapse) -> None:
-    name, country, loss = collapse.provider.name, collapse.country, collapse.loss
+    name, country, loss = collapse.provider.name, countries.named(collapse.country), collapse.loss
     cost = f" {loss.sentence}" if loss and loss.missed else ""
     moment = f"{collapse.at:%d %b %H:%M} UTC"
     if collapse.fell == ARRIVED:
-        title = f"{name} fails in {country}: {collapse.since} of 100 messages arrive"
+        title = f"{name} in {country}: {collapse.since} % delivered, down from {collapse.before} %"
         detail = (
-            f"{collapse.since} of 100 messages to {country} that {name} accepted since {moment} arrived; before,"
-            f" {collapse.before} did. {collapse.counted:,} were accepted since.{cost}"
+            f"Since {moment}, {collapse.since} % of the messages to {country} that {name} accepted were delivered, "
+            f"down from {collapse.before} %. {collapse.counted:,} messages are affected.{cost}"
         )
     else:
-        title = f"{name} in {country}: {collapse.since} of 100 users enter their code"
+        title = f"{name} in {country}: {collapse.since} % of users enter their code, down from {collapse.before} %"
         detail = (
-            f"{collapse.since} of 100 users in {country} whose code {name} accepted since {moment} were verified;"
-            f" before, {collapse.before} were. {collapse.counted:,} codes were sent since. They may not arrive,"
-            f" whatever {name} reports. If you changed your app or its text then, look there first.{cost}"
+            f"Since {moment}, {collapse.since} % of the users in {country} whose code {name} accepted were verified, "
+            f"down from {collapse.before} %. It accepted {collapse.counted:,} codes in that time. They may not "
+            f"arrive, even if {name} reports them as delivered. If you changed your app or its text at that time, "
+            f"check that first.{cost}"
         )
     alerts.raise_alert(
         project_id=collapse.project_id,
         kind=COLLAPSE,
-        key=break_key(CountryBreak(collapse.provider.pk, country, collapse.at, collapse.fell)),
+        key=break_key(CountryBreak(collapse.provider.pk, collapse.country, collapse.at, collapse.fell)),
         title=title,
-        detail=f"{detail} {_advice(collapse)} You are told when it is over.",
+        detail=f"{detail} {_advice(collapse)} Watchword alerts you when it is over.",
     )
 
 
 def _advice(collapse: Collapse) -> str:
-    name, country, other = collapse.provider.name, collapse.country, collapse.other
+    name, country, other = collapse.provider.name, countries.named(collapse.country), collapse.other
     if other:
         return (
-            f"{other[0].name} {'delivered' if collapse.fell == ARRIVED else 'verified'} {other[1]} of 100 there in the"
-            f" same time. Send {country} by {other[0].name}:"
-            f" the overview and the scorecard of {name} have the button. Then ask {name} what is wrong."
+            f"{other[0].name} {'delivered' if collapse.fell == ARRIVED else 'verified'} {other[1]} % there in the "
+            f"same time. To send {country} through {other[0].name}, use the button on this alert's page. Then ask "
+            f"{name} what is wrong."
         )
     serving = Provider.objects.serving(collapse.project_id).filter(channel=collapse.provider.channel)
     names = list(serving.exclude(pk=collapse.provider.pk).order_by("name").values_list("name", flat=True))
     if names:
         return (
-            f"Try {' or '.join(names)} for {country}: the overview and the scorecard of {name} have the button."
-            f" Then ask {name} what is wrong."
+            f"Try {' or '.join(names)} for {country}: use the button on this alert's page. Then ask {name} what is "
+            "wrong."
         )
-    return f"No other provider serves the channel: add one for {country}, and ask {name} what is wrong."
+    return f"No other provider serves this channel. Add one for {country}, and ask {name} what is wrong."
 
 
 def _end_if_over(alert: Alert, found: CountryBreak, now: datetime) -> bool:
@@ -273,9 +279,9 @@ def _end_if_over(alert: Alert, found: CountryBreak, now: datetime) -> bool:
             project_id=alert.project_id,
             kind=COLLAPSE_OVER,
             key=alert.key,
-            title=f"{provider.name} delivers to {found.country} again",
-            detail=f"Its latest messages to {found.country} arrive as before {found.at:%d %b %H:%M} UTC."
+            title=f"{provider.name} delivers to {countries.named(found.country)} again",
+            detail=f"It delivers as large a share of its messages there as before {found.at:%d %b %H:%M} UTC."
             if found.fell == ARRIVED
-            else f"Its latest users in {found.country} are verified as before {found.at:%d %b %H:%M} UTC.",
+            else f"As large a share of its users there is verified as before {found.at:%d %b %H:%M} UTC.",
         )
     return True

@@ -41,7 +41,7 @@ def check_service(kind: str, secret: str, chat: str) -> dict[str, str]:
     if kind == AlertServiceKind.TELEGRAM:
         found = {}
         if secret and not _TOKEN.fullmatch(secret):
-            found["secret"] = _("This is no token of a bot. BotFather tells it, as 123456789:ABC….")  # noqa: S105  (a sentence)
+            found["secret"] = _("This is not a bot token. BotFather shows it, in the form 123456789:ABC….")  # noqa: S105  (a sentence)
         if not _CHAT.fullmatch(chat):
             found["chat"] = _("Enter the chat's number, such as -1001234567890, or a channel's @name.")
         return found
@@ -90,7 +90,7 @@ def _try(service: AlertService, title: str, text: str) -> str:
     try:
         secret = decrypt(bytes(service.secret), binding=crypto.alert_service_binding(service.uuid))
     except DecryptionFailed:
-        return _("its address cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+        return _("its address cannot be decrypted; is a key missing from ENCRYPTION_KEYS?")
     whole = f"{title}\n\n{text}"[:TEXT_MAX_LENGTH]
     try:
         with bulkhead(service.project_id):
@@ -104,7 +104,7 @@ def _try(service: AlertService, title: str, text: str) -> str:
     except ProviderError as error:
         return str(error)
     except (SettingsInvalid, registry.UnknownAdapter):
-        return _("it cannot be told with this address")
+        return _("it cannot send to this address")
     return "" if 200 <= answer.status < 300 else str(classify_status(answer))
 
 
@@ -128,7 +128,7 @@ def _check_address(kind: str, address: str) -> None:
         check_called_url(address)
         return
     if re.search(r"\{(to|to_digits|code)\}", address):
-        raise UserError(_("An alert has no recipient and no code: write the room or address itself."))
+        raise UserError(_("An alert has no recipient and no code: enter the room or the address itself."))
     try:
         # The adapter sends codes and asks for a recipient's place. As a parameter that no service reads it is harmless.
         mark = "&" if "?" in address else "?"

@@ -71,7 +71,7 @@ def deliver(row: tuple[int]) -> None:
         alert.due_at, alert.tries = held_until, 0  # people have not been tried yet
     alert.save(update_fields=["error", "due_at", "tries", "mailed_at", "posted_at", "told_services"])
     if errors and alert.due_at is None:
-        log.warning("Alert %s of project %s was given up: %s", alert.pk, alert.project_id, alert.error)
+        log.warning("Alert %s of project %s was not sent; no more retries: %s", alert.pk, alert.project_id, alert.error)
 
 
 def _send(alert: Alert, *, with_people: bool) -> list[str]:
@@ -88,7 +88,7 @@ def _send_by(way: Callable[[Alert], list[str]], alert: Alert) -> list[str]:
         raise
     except Exception as error:  # no fault of the owner's: it is tried again by the schedule, and the other ways now
         what = type(error).__name__  # alone: a library's words may hold the address, which is a secret
-        log.error("Alert %s of project %s could not be told: %s.", alert.pk, alert.project_id, what)
+        log.error("Alert %s of project %s could not be sent: %s.", alert.pk, alert.project_id, what)
         return [what]
     alert.save(update_fields=["mailed_at", "posted_at", "told_services"])
     return errors

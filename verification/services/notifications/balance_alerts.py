@@ -30,7 +30,7 @@ def run() -> int:
                 number += 1
                 alert_owner(provider)
         except Exception as error:  # an adapter may be of the operator's own making
-            log.error("provider %s: its balance cannot be asked (%s)", provider.pk, sql.reason(error))
+            log.error("provider %s: its balance could not be read (%s)", provider.pk, sql.reason(error))
     balances.purge()
     return number
 
@@ -46,7 +46,7 @@ def alert_owner(provider: Provider) -> None:
         return
     if found.until >= timezone.now().date() + timedelta(days=days):
         return
-    title = f"The balance at {provider.name} lasts until {format_forecast(found)}"
+    title = f"The balance at {provider.name} runs out on {format_forecast(found)}"
     if provider.project is None:
         log.error("%s, at the last week's rate.", title)
         return
@@ -55,10 +55,10 @@ def alert_owner(provider: Provider) -> None:
         kind=KIND,
         key=f"{provider.pk} {found.since or ''}".strip(),
         title=title,
-        detail=f"{found.balance.amount.normalize():f} {found.balance.unit} are left; the last week spent"
-        f" {round(found.a_day or 0, 2)} {found.balance.unit} a day. Top the account up: without funds the vendor"
-        " refuses messages, and the next provider of the channel has its turn, if there is one. This is told once after"
-        " each top-up; the setting balance_alert_days says how early.",
+        detail=f"{found.balance.amount.normalize():f} {found.balance.unit} left; the last week cost "
+        f"{round(found.a_day or 0, 2)} {found.balance.unit} a day. Top up the account: without funds the "
+        "vendor rejects messages, and Watchword uses the channel's next provider, if there is one. You get "
+        "this alert once after each top-up; the setting balance_alert_days says how early.",
     )
 
 

@@ -72,7 +72,7 @@ def read_event(project_id: int, event_id: str) -> DescribedEvent:
         named = events.filter(**{_NAMED_BY[kind]: row_id}).values_list("id", flat=True)
         if rows := sql.call_many(DescribedEvent, "events_to_tell", ids=list(named)):
             return rows[0]
-    raise ApiError("not_found", "There is no such event, or it is kept no longer.")
+    raise ApiError("not_found", "There is no such event, or it has been deleted.")
 
 
 def _place(moment: datetime, event_id: int) -> str:

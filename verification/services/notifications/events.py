@@ -89,7 +89,7 @@ def deliver(row: DescribedEvent) -> None:
         except Exception as error:  # no fault of the customer's server: the schedule holds for it too
             what = type(error).__name__
             log.error("Event %s of project %s could not be sent: %s.", webhook_id(row), row.project_id, what)
-            tried = Try(None, error=f"It could not be sent: {what}.")
+            tried = Try(None, error=f"Watchword could not send it: {what}.")
         tracing.annotate(project=row.project_id, result=tried.result, status=tried.status, tries=row.tries)
     metrics.count_callback(tried.result)
     WebhookAttempt.objects.create(
@@ -104,12 +104,12 @@ def deliver(row: DescribedEvent) -> None:
         due_at = schedule.next_try(row.tries, wait_at_least=tried.retry_after or 0)
     WebhookEvent.objects.filter(pk=row.id, tries=row.tries).update(due_at=due_at, delivered_at=delivered_at)
     if not tried.is_delivered and due_at is None:
-        log.warning("Event %s was given up after %s tries.", webhook_id(row), row.tries)
+        log.warning("Event %s was not delivered after %s tries; no more retries.", webhook_id(row), row.tries)
 
 
 def _send(row: DescribedEvent) -> Try:
     if not row.url:
-        return Try(None, error="The project has no address for events any more.")
+        return Try(None, error="The project no longer has an address for events.")
     project = Project.objects.get(pk=row.project_id)
     return call(project=project, url=row.url, event_id=webhook_id(row), body=body_of(row))
 
@@ -124,7 +124,7 @@ def call(
     try:
         secrets = [secret for secret, _ in live_webhook_secrets(project)]
     except DecryptionFailed:
-        return Try(None, error="The webhook secret cannot be decrypted; is a key of ENCRYPTION_KEYS missing?")
+        return Try(None, error="The webhook secret cannot be decrypted; is a key missing from ENCRYPTION_KEYS?")
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
     now = sql.now()
     signatures = [Webhook(secret).sign(event_id, now, text) for secret in secrets]
@@ -168,7 +168,7 @@ def send_test_event(*, project: Project, url: str, event_type: str = EventType.M
     try:
         return call(project=project, url=url, event_id=f"test_{int(time.time())}", body=body_of(_made_up(event_type)))
     except BulkheadFull as full:
-        raise UserError(f"It was not sent. {full.detail}") from None
+        raise UserError(f"Watchword did not send it. {full.detail}") from None
 
 
 _MADE_UP_REASONS: dict[str, str] = {
@@ -207,7 +207,7 @@ def _made_up(event_type: str) -> DescribedEvent:
 
 
 def _reason(answer: HttpAnswer) -> str:
-    return "redirects are not followed" if 300 <= answer.status < 400 else f"HTTP {answer.status}"
+    return "Watchword does not follow redirects" if 300 <= answer.status < 400 else f"HTTP {answer.status}"
 
 
 def _asked_for(answer: HttpAnswer) -> float | None:

@@ -54,10 +54,10 @@ def call_webhook(project: Project, *, event_id: str, body: dict[str, Any]) -> st
 def send_test(project: Project, way: str) -> str:
     """Send a made-up alert by one way, also in quiet hours. Return why it failed, or an empty text."""
     title = _("Test alert")
-    text = _("Alerts of this project arrive here.")
+    text = _("Alerts of this project will arrive here.")
     if way == AlertWay.MAIL:
         if not mail_addresses(project):
-            return _("The project names no address, and none of its members has one")
+            return _("The project has no alert e-mail address, and none of its members has one")
         return send_mail(project, subject=f"[{project.name}] {title}", body=f"{text}\n")
     if not project.alert_url:
         return _("The project has no webhook address")

@@ -18,18 +18,19 @@ DAY_SECONDS = 24 * 60 * 60  # an alert of a day is remembered for that long; the
 
 _WORDS = {
     Outcome.MISCONFIGURED: (
-        "refuses what we send",
-        "It means us and not the recipient: the account, its credentials, the sender, the text or an address of ours."
-        " Five such answers in a row set the provider aside for a while. Correct its settings, or ask the provider.",
+        "rejects our requests",
+        "The problem is your account and not the recipient: its credentials, the sender, the text, or an IP address "
+        "of ours that it does not allow. After five such answers in a row Watchword pauses the provider for a while. "
+        "Correct its settings or ask the provider.",
     ),
     Outcome.OUT_OF_FUNDS: (
         "is out of funds",
-        "Five such answers in a row set the provider aside for a while. Top the account up.",
+        "After five such answers in a row Watchword pauses the provider for a while. Top up the account.",
     ),
     Outcome.DECLINED: (
-        "does not take some messages",
-        "It may serve no such country or route, or gives no clear reason. It goes on being asked. The page Messages"
-        " shows which ones it declined.",
+        "rejects some messages",
+        "It may not serve that country or route, or it gives no clear reason. Watchword keeps using it. The Messages "
+        "page shows which messages it rejected.",
     ),
 }
 
@@ -51,14 +52,14 @@ def alert_owner(project_id: int, provider: LiveProvider, result: Result) -> None
     if provider.is_system:
         fields = {"provider": provider.id, "provider_name": provider.name}
         answer = {"outcome": result.outcome.value, "error": result.error}
-        log.error("a provider of the system needs attention", extra=fields | answer)
+        log.error("a system provider needs attention", extra=fields | answer)
     else:
         alerts.raise_alert(
             project_id=project_id,
             kind=KIND,
             key=f"{provider.id} {result.outcome.value} {today}",
             title=f"{provider.name} {title}",
-            detail=f"It answered: {result.error.rstrip('.')}. {advice} Meanwhile the next provider of the channel has"
-            " its turn; where there is none, messages fail.",
+            detail=f"It answered: {result.error.rstrip('.')}. {advice} Meanwhile Watchword uses the channel's next "
+            "provider; if there is none, messages fail.",
         )
     _alerted.begin((provider.id, result.outcome, today), DAY_SECONDS)

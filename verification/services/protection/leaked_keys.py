@@ -28,8 +28,9 @@ def alert_on_browser(caller: Caller, origin: str) -> None:
         kind="secret_key_in_browser",
         key=f"{caller.key_id} {today}",
         title="A secret key is used in a browser",
-        detail=f"The secret key with the id {caller.key_id} came with the origin {origin[:ORIGIN_SHOWN_CHARACTERS]!r}, "
-        "as browsers send it. Whoever opens that page can read the key. Take it out of the page, where an API key is "
-        "enough, and rotate it. If it is your server that passes the header on, let it leave that out.",
+        detail=f"A request with the secret key {caller.key_id} came from the origin "
+        f"{origin[:ORIGIN_SHOWN_CHARACTERS]!r}; only browsers send an origin. Whoever opens that page can read "
+        "the key. Remove it from the page, where an API key is enough, and rotate it. If your own server "
+        "forwards the Origin header, stop it from doing so.",
     )
     _alerted.begin((caller.key_id, today), DAY_SECONDS)

@@ -211,11 +211,11 @@ def _mail(invitation: Invitation, token: str) -> EmailMessage:
         subject=_("[{project}] Invitation").format(project=invitation.project.name),
         body="\n\n".join(
             (
-                _("{user} invites you to the project {project}. Your role: {role}.").format(
+                _("{user} invited you to the project {project}. Your role: {role}.").format(
                     user=invitation.invited_by.get_username(), project=invitation.project.name, role=role
                 ),
-                _("Open this link within a day. It works once, and for this address alone:") + f"\n{link}",
-                _("If you expected no invitation, do nothing: without your click nobody gets access.") + "\n",
+                _("Open this link within 24 hours. It works once, and only for this address:") + f"\n{link}",
+                _("If you did not expect it, ignore this mail: nobody gets access unless you open the link.") + "\n",
             )
         ),
         to=[invitation.email],

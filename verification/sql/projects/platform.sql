@@ -72,11 +72,11 @@ BEGIN
         );
         v_raised := v_raised + raise_alert(
             v_crossed.project_id, 'daily_budget', v_crossed.key,
-            format('%s %% of today''s budget for %s is used', v_crossed.percent, v_crossed.name),
-            format('%s of %s messages of the day (UTC) went over the channel %s.', v_crossed.messages, v_crossed.budget,
-                   v_crossed.name)
-            || CASE WHEN v_crossed.percent = 100 THEN ' Nothing more goes over it until midnight UTC.'
-                    ELSE ' At the whole of it, nothing more goes over it until midnight UTC.' END
+            format('%s: %s %% of today''s budget used', v_crossed.name, v_crossed.percent),
+            format('The channel %s sent %s of %s messages today (UTC).', v_crossed.name, v_crossed.messages,
+                   v_crossed.budget)
+            || CASE WHEN v_crossed.percent = 100 THEN ' Watchword sends nothing more over it until midnight UTC.'
+                    ELSE ' At 100 % Watchword sends nothing more over it until midnight UTC.' END
             || ' If this is your own traffic, raise the budget on the channel''s page.'
         )::integer;
     END LOOP;

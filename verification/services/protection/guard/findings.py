@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification import sql
+from verification.core import countries
 from verification.models import GuardBlock, GuardMode, GuardRule, Project
 from verification.models.guard import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
 from verification.services.notifications import alerts
@@ -27,14 +28,12 @@ log = logging.getLogger(__name__)
 ANNOUNCED_AT_ONCE = 100  # findings a sweep tells of; their rows stay locked meanwhile, the rest waits for the next
 
 OBSERVED = {  # what follows from a finding that the project only observes
-    GuardRule.PREFIX: gettext_lazy(
-        "SMS and calls to {subject} would be refused, were the traffic guard to enforce this"
-    ),
+    GuardRule.PREFIX: gettext_lazy("In enforce mode the traffic guard would block SMS and calls to {subject}"),
     GuardRule.MANUAL_PREFIX: gettext_lazy(
-        "Manual SMS and calls to {subject} would be refused, were the traffic guard to enforce this"
+        "In enforce mode the traffic guard would block manual SMS and calls to {subject}"
     ),
     GuardRule.CONVERSION: gettext_lazy(
-        "SMS and calls to the country {subject} would be refused, were the traffic guard to enforce this"
+        "In enforce mode the traffic guard would block SMS and calls to the country {subject}"
     ),
 }
 
@@ -49,7 +48,7 @@ class FailedSweep(NamedTuple):
 def sweep() -> None:
     """Look for countries that are not verified and for guessing, and tell the owners of all new findings."""
     for project_id, fault in sql.call_many(FailedSweep, "sweep_guard"):
-        log.error("The guard could not judge project %s (SQLSTATE %s).", project_id, fault)
+        log.error("The traffic guard could not check project %s (SQLSTATE %s).", project_id, fault)
     announce()
 
 
@@ -66,7 +65,7 @@ def announce() -> int:
         try:
             headline, detail = headline_and_detail(finding)
         except (KeyError, ValueError) as error:  # its figures or its rule are not those of this version
-            log.error("Finding %s of project %s cannot be told: %r.", finding.pk, finding.project_id, error)
+            log.error("No alert could be made of block %s of project %s: %r.", finding.pk, finding.project_id, error)
             continue
         if finding.rule not in REFUSES:
             decisions.record(
@@ -95,7 +94,7 @@ def what_was_counted(rule: GuardRule, figures: Mapping[str, object]) -> str:
     undelivered = figures.get("undelivered")
     if not undelivered:
         return counted
-    lost = _("Of these {number} were not delivered, by a provider that fails there.").format(number=undelivered)
+    lost = _("{number} of these were not delivered, because a provider fails there.").format(number=undelivered)
     return f"{counted} {lost}"
 
 
@@ -103,10 +102,12 @@ def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
     """Return one line, and some sentences, on the finding and on what follows from it."""
     rule = GuardRule(finding.rule)
     is_observed = rule in REFUSES_SENDS and not refuses(finding)
-    effect = (OBSERVED[rule] if is_observed else GUARD_RULES[rule].effect).format(subject=subject_of(finding))
+    is_country = rule in ABOUT_COUNTRIES and finding.subject
+    subject = countries.named(finding.subject) if is_country else subject_of(finding)
+    effect = (OBSERVED[rule] if is_observed else GUARD_RULES[rule].effect).format(subject=subject)
     detail = _(
-        "{counted} {effect} until {time} UTC. If this traffic is honest, lift the finding in the panel, and raise the"
-        " project's limit."
+        "{counted} {effect} until {time} UTC. If this traffic is legitimate, lift the block in the panel and raise "
+        "the project's limit."
     ).format(counted=what_was_counted(rule, finding.figures), effect=effect, time=f"{finding.until:%H:%M}")
     return effect, detail
 
