@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests.admin.rows import a_message, a_session
 from verification.core import networks
 from verification.management.commands.stats import collect
-from verification.models import HourlyFigures, HourlyRefusals, KeyKind, Message
+from verification.models import GuardedSend, HourlyFigures, HourlyRefusals, KeyKind, Message, Project
 from verification.services.analytics import ranges, rollups
 from verification.services.records import workers
 
@@ -166,3 +166,15 @@ def test_the_overviews_tables_are_of_the_same_figures_and_large_numbers_read_wel
     text = response.content.decode()
     assert all(f"<td>{number}</td>" in text for number in ("12,345", "6,789", "4,321"))
     assert "<summary>Show as a table</summary>" in text
+
+
+def test_the_overview_says_which_projects_countries_are_only_observed(panel):
+    GuardedSend.objects.create(
+        message_id=1, project=panel.project, recipient_id=1, prefix="+491511234", country="DE", is_manual=False,
+        created_at=timezone.now(),
+    )  # fmt: skip
+    end = timezone.localtime(panel.project.created_at + timedelta(days=7))
+    told = f"still observes countries and refuses none of them: {panel.project.name} until {end.day} "
+    assert told in overview(panel).content.decode()
+    Project.objects.update(guard_country_observe_days=0)
+    assert "still observes countries" not in overview(panel).content.decode()

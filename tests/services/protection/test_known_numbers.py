@@ -92,6 +92,7 @@ def test_a_known_number_passes_the_rule_on_prefixes_and_a_stranger_does_not(api,
 
 
 def test_a_known_number_passes_the_rule_on_countries(api, pumped):
+    pumped.set(guard_country_observe_days=0)
     GuardBlock.objects.update(rule="conversion", subject="DE")
     known(pumped)
     assert problem(send(api, STRANGER)) == (403, "recipient_not_allowed")

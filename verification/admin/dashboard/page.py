@@ -22,11 +22,12 @@ from verification.admin.base.statistics import Tile, funnel, largest_loss, over_
 from verification.admin.dashboard.headline import headline
 from verification.admin.dashboard.problems import budgets_of, problems_of, warnings_of
 from verification.admin.traffic.decisions import title_of_rule
-from verification.core.formats import grouped
+from verification.core.formats import DAY, grouped, written_date
 from verification.models import (
     ApiKey,
     ChannelType,
     GuardBlock,
+    GuardMode,
     KeyKind,
     Message,
     Project,
@@ -44,6 +45,7 @@ FAILURES_READ = 50  # the latest failures read; those with one reason are shown 
 FAILURES_SHOWN = 5
 COUNTRIES_SHOWN = 8
 RULES_SHOWN = 6
+OBSERVED_SHOWN = 3
 BUDGETS_SHOWN = 6
 FEW_VERIFIED = 5  # users of a day, below which nothing is said about those that the server did not confirm
 
@@ -212,9 +214,27 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
             }
             for line in conversion.by_country(projects, hours=statistics.HOURS)[:COUNTRIES_SHOWN]
         ],
+        "observed": _observed(projects),
         "findings": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
         "failures": _failures(lost.select_related("project", "provider").order_by("-created_at")),
     }
+
+
+def _observed(projects: Any) -> str:
+    """Return which projects are so new that no country is refused yet, and until when; empty where none is."""
+    ends = {
+        project.name: project.countries_observed_until
+        for project in projects.exclude(traffic_guard=GuardMode.OFF).filter(guard_country_sends__gt=0)
+    }
+    new = sorted((end, name) for name, end in ends.items() if end is not None)
+    if not new:
+        return ""
+    return _("The traffic guard still observes countries and refuses none of them: {projects}.").format(
+        projects=", ".join(
+            _("{project} until {day}").format(project=name, day=written_date(timezone.localtime(end), DAY))
+            for end, name in new[:OBSERVED_SHOWN]
+        )
+    )
 
 
 def _unconfirmed(summary: Summary) -> str:
