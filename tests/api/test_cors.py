@@ -1,10 +1,13 @@
 """Calls from browsers: only the session endpoints, only from origins that a project lists."""
 
+from unittest import mock
+
 import pytest
 
 from tests import factories
 from tests.api.calls import ENDPOINTS, Api, problem
 from tests.fakes.outage import database_away
+from verification.api import authentication
 
 pytestmark = pytest.mark.django_db
 
@@ -169,6 +172,33 @@ def test_every_answer_varies_on_the_origin(api, method, path, kind, headers):
     without = api.call(method, path, {}, headers=headers)
     for response in (with_key, without, preflight(api, path)):
         assert "origin" in varies_on(response)
+
+
+REFUSED = [
+    {"raw": "{"},
+    {"raw": "x" * 16_385},
+    {"raw": "{}", "content_type": "text/plain"},
+    {"headers": {"host": "evil.example"}},
+    {"headers": {"origin": "https://evil.example", "host": "evil.example"}},
+    {"headers": {"origin": "null"}},
+]
+
+
+@pytest.mark.parametrize("path", [path for _, path, _ in FOR_BROWSERS] + ["/session/challenge", "/session/create/"])
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS", "HEAD"])
+@pytest.mark.parametrize("given", REFUSED)
+def test_every_refusal_varies_on_the_origin_too(api, path, method, given):
+    assert "origin" in varies_on(api.call(method, path, key=api.api_key, **given))
+
+
+@every_browser_endpoint
+def test_what_fails_varies_on_the_origin_too(api, transactional_db, method, path, kind, monkeypatch):
+    with database_away():
+        assert "origin" in varies_on(api.call(method, path, {}, key=api.api_key))
+    monkeypatch.setattr(authentication.keys, "authenticate", mock.Mock(side_effect=RuntimeError))
+    failed = api.call(method, path, {}, key=api.api_key)
+    assert problem(failed) == (500, "internal_error")
+    assert "origin" in varies_on(failed)
 
 
 @every_server_endpoint

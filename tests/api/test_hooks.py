@@ -1,6 +1,7 @@
 """Providers' reports: receipts, suppression, and who may report."""
 
 import json
+from datetime import timedelta
 from unittest import mock
 from urllib.parse import urlsplit
 
@@ -15,7 +16,7 @@ from verification import sql
 from verification.core import bulkhead
 from verification.core.bulkhead import BulkheadFull
 from verification.models import DeliveryAttempt, Message, Provider, Suppression, WebhookEvent
-from verification.services.delivery import dispatch, receipts
+from verification.services.delivery import dispatch, receipts, round
 from verification.services.delivery.record import Attempt, await_receipt
 from verification.services.providers.accounts import hook_secret_of, hook_url, store_settings
 
@@ -141,6 +142,59 @@ def test_what_one_provider_could_not_deliver_may_still_come_from_another(client,
     report(client, provider, message_id=message.pk, status="failed", error="No such subscriber.")
     assert (status(message), message.error) == (before, None)
     report(client, provider, message_id=message.pk, status="success")
+    assert status(message) == "success"
+
+
+def failed(client, provider, message, **identity):
+    report(client, provider, **(identity or {"message_id": message.pk}), status="failed", error="No such subscriber.")
+
+
+def test_what_the_last_of_all_who_have_it_could_not_deliver_has_failed(client, provider, project, unanswered):
+    message = unanswered(Result.accepted("id-2"))
+    second = project.row.providers.get(name="sms second")
+    failed(client, provider, message)
+    assert status(message) == "sent"
+    failed(client, second, message, id="id-2")
+    assert (status(message), message.error) == ("failed", "No such subscriber.")
+
+
+def test_two_that_have_it_may_report_their_failures_in_any_order(client, provider, project, unanswered):
+    message = unanswered(Result.accepted("id-2"))
+    second = project.row.providers.get(name="sms second")
+    failed(client, second, message, id="id-2")
+    failed(client, second, message, id="id-2")
+    assert status(message) == "sent"
+    failed(client, provider, message)
+    assert status(message) == "failed"
+
+
+def test_a_failure_while_the_next_one_is_asked_counts_once_nobody_took_it(client, outbox, provider, unanswered):
+    """The message would else wait ten minutes for a receipt that nobody is left to send."""
+    message = unanswered(Result(Outcome.TEMPORARY))
+    failed(client, provider, message)
+    assert status(message) == "sending"
+    outbox.answer("sms second", Result(Outcome.TEMPORARY))
+    Message.objects.update(expires_at=timezone.now() + timedelta(seconds=1), due_at=timezone.now())
+    assert dispatch.deliver(message.pk)
+    assert (status(message), message.error) == ("failed", "The provider could not deliver it.")
+    assert WebhookEvent.objects.count() == 0
+
+
+def test_a_failure_while_the_next_one_is_asked_ends_nothing_that_the_next_one_takes(
+    api, client, outbox, project, provider, monkeypatch
+):
+    project.provider("sms", "sms second", priority=200)
+    outbox.answer("sms first", Result(Outcome.UNKNOWN))
+    ask = round.call_provider
+
+    def report_while_the_second_is_asked(asked, *rest, **named):
+        if asked.name == "sms second":
+            failed(client, provider, Message.objects.get())
+        return ask(asked, *rest, **named)
+
+    monkeypatch.setattr(round, "call_provider", report_while_the_second_is_asked)
+    message = Message.objects.get(pk=api.manual_send().data["message_id"])
+    assert dispatch.deliver(message.pk)
     assert status(message) == "success"
 
 

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from tests.commands.running import run, run_json
 from verification.core.errors import ApiError
-from verification.models import ApiKey, Membership, Project, TestLogin
+from verification.models import ApiKey, Membership, MessageTemplate, Project, TestLogin
 from verification.services.projects.keys import authenticate
 from verification.services.projects.settings import challenge_secret_of
 from verification.services.projects.test_logins import code_of
@@ -110,6 +110,8 @@ def test_setproject_prints_what_it_set(project):
         ("code_digits=false", "code_digits, code_letters: a code has digits, letters or both."),
         ("language=klingon", "'klingon' is not a language. Write it as en, de or pt-BR."),
         ("languages=de,en us", "'en us' is not a language"),
+        ("languages=de-AT,xx,yy-ZZ", "languages: there is no text in xx, yy-ZZ, neither ours nor one of your own"),
+        ("language=xx", "language: there is no text in xx"),
         ("challenge_min_score=high", "challenge_min_score: write a number such as 0.5"),
         ("challenge_min_score=1.5", "challenge_min_score"),
         ("challenge_hosts=https://shop.example", "is not a host name"),
@@ -119,6 +121,12 @@ def test_setproject_refuses_and_then_changes_nothing(project, value, complaint):
     with pytest.raises(CommandError, match=complaint):
         run("setproject", str(project.id), "language=de", value)
     assert Project.objects.get(pk=project.id).language == "en"
+
+
+def test_a_language_of_which_the_owner_has_a_text_can_be_offered(project):
+    MessageTemplate.objects.create(project=project.row, channel="sms", language="xx", text="{code} xx")
+    run("setproject", str(project.id), "languages=xx-YY,de-AT")
+    assert Project.objects.get(pk=project.id).languages == ["xx-YY", "de-AT"]
 
 
 @pytest.mark.parametrize("name", ["Shop\r\nBcc: all@example.com", "Shop\x1b[2J", "Shop\u202egnp"])

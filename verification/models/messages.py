@@ -231,6 +231,9 @@ class DeliveryAttempt(models.Model):
         max_digits=PRICE_DIGITS, decimal_places=DECIMAL_PLACES, null=True, help_text="At the time; null if not known."
     )
     currency = models.CharField(max_length=CURRENCY_LENGTH, null=True)
+    failed_at = models.DateTimeField(
+        null=True, help_text="When the provider reported that what it took could not be delivered."
+    )
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:

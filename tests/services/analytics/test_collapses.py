@@ -158,6 +158,22 @@ def test_the_owner_is_told_once_with_the_hour_the_shares_and_the_cost(shop):
 
 
 @pytest.mark.django_db
+def test_a_country_that_fails_keeps_no_other_from_being_told(shop, monkeypatch):
+    figures(shop, shop.first, hours=range(6, 168), accepted=3, lost=0, verified=3, country="AR")
+    figures(shop, shop.first, hours=range(6), accepted=4, lost=3, verified=1, country="AR")
+    judge = collapses._collapse_of
+
+    def judge_or_fail(project, provider, country, *rest):
+        if country == "AR":
+            raise RuntimeError
+        return judge(project, provider, country, *rest)
+
+    monkeypatch.setattr(collapses, "_collapse_of", judge_or_fail)
+    collapses.watch(NOW)
+    assert read_break_key(alert().key).country == "BR"
+
+
+@pytest.mark.django_db
 def test_the_other_provider_that_does_well_there_is_named(shop):
     figures(shop, shop.second, hours=range(6), accepted=5, lost=0, verified=4)
     collapses.watch(NOW)

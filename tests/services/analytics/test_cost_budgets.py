@@ -6,9 +6,11 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
+from tests import factories
 from verification.core import caching
 from verification.models import Alert, Channel, DailyChannelCost, Decision, ExchangeRate, HourlyCosts
 from verification.services.analytics import cost_budgets
+from verification.services.notifications import alerts
 
 pytestmark = pytest.mark.django_db
 
@@ -81,6 +83,22 @@ def test_the_owner_is_alerted_once_at_each_part_of_a_budget_in_money(project):
     titles = list(Alert.objects.order_by("pk").values_list("title", flat=True))
     assert titles[2] == "SMS: 100 % of today's cost budget used"
     assert "10.00 of 10 USD today (UTC)" in Alert.objects.order_by("pk").last().detail
+
+
+def test_a_channel_that_fails_keeps_no_other_from_its_sum_and_alert(project, monkeypatch):
+    broken, raise_alert = factories.project(channels=("sms",)), alerts.raise_alert
+    for each in (broken, project):
+        each.channel("sms", daily_cost_budget=10)
+
+    def raise_or_fail(**fields):
+        if fields["project_id"] == broken.id:
+            raise RuntimeError
+        raise_alert(**fields)
+
+    monkeypatch.setattr(alerts, "raise_alert", raise_or_fail)
+    spend(broken, 10)
+    assert spend(project, 10) == 3
+    assert DailyChannelCost.objects.filter(project=project.id, amount=10).exists()
 
 
 def test_a_budget_in_money_and_one_in_messages_hold_both(api, project):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests import factories
-from verification.models import Alert, HourlyFigures
+from verification.models import Alert, HourlyFigures, Project
 from verification.services.analytics import digest
 from verification.services.analytics.ranges import Range
 from verification.services.analytics.summary import summarize
@@ -73,6 +73,15 @@ def test_it_is_told_once_on_monday_from_nine(project, zone, now, is_due):
     project.set(alert_digest=True, alert_time_zone=zone)
     assert [digest.raise_due(now), digest.raise_due(now)] == [int(is_due), 0]
     assert Alert.objects.filter(kind="digest", key="2030-W03", due_at__isnull=False).count() == int(is_due)
+
+
+def test_a_project_that_fails_keeps_no_other_from_its_digest(project):
+    project.set(alert_digest=True, alert_time_zone="UTC")
+    broken = factories.project().set(alert_digest=True)
+    Project.objects.filter(pk=broken.id).update(alert_time_zone="Nowhere/Land")  # a zone that the system has lost
+    later = factories.project().set(alert_digest=True, alert_time_zone="UTC")
+    assert digest.raise_due(MONDAY) == 2
+    assert set(Alert.objects.values_list("project", flat=True)) == {project.id, later.id}
 
 
 def test_nobody_gets_one_unasked(project):

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from providers.base import Outcome
 from providers.errors import ProviderError
+from tests import factories
 from tests.live import at_once
 from verification.models import Alert, Message
 from verification.services.analytics import outages
@@ -45,6 +46,36 @@ def test_a_channel_over_which_nothing_gets_out_is_told_once(api, outbox, project
     assert (alert.project, alert.title) == (project.row, "SMS is down: no messages are being accepted")
     assert "3 messages were lost" in alert.detail
     assert "The sender is not registered." in alert.detail
+
+
+def test_a_channel_that_fails_keeps_no_other_from_being_told(api, outbox):
+    lose(api, outbox, 3)
+    lose(api, outbox, 3, start=3, channel="voice")
+    Message.objects.filter(channel="voice").update(channel="pigeon")  # of a version that knows more channels
+    outages.watch()
+    assert [alert.key for alert in alerts()] == ["sms"]
+
+
+def test_an_outage_whose_end_cannot_be_told_keeps_no_other_from_its_end(api, outbox, monkeypatch):
+    lose(api, outbox, 3)
+    outages.watch()
+    accept(api, outbox, 99)
+    raise_alert, failures = outages.alerts.raise_alert, iter([RuntimeError()])
+    other = factories.project(channels=("sms",))
+    Alert.objects.create(
+        project=other.row, kind="channel_down", key="sms", created_at=timezone.now() - timedelta(days=2)
+    )
+
+    def raise_or_fail(**fields):
+        for failure in failures:
+            raise failure
+        raise_alert(**fields)
+
+    monkeypatch.setattr(outages.alerts, "raise_alert", raise_or_fail)
+    outages.watch()
+    assert [alert.project for alert in alerts() if alert.ended_at] == [other.row]
+    outages.watch()
+    assert [alert.title for alert in alerts("channel_up")] == ["SMS works again"]
 
 
 def test_fewer_lost_messages_are_not_told(api, outbox):

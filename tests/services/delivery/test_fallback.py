@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests import factories
+from tests.fakes.outage import database_away
 from tests.fakes.trace_collector import TraceCollector
 from verification.core import caching, tracing
 from verification.models import FallbackStep, Message, Session
@@ -99,10 +100,34 @@ def test_nothing_is_lost_where_a_worker_dies_or_the_database_goes_away(api, outb
     assert outbox.messages
     overdue()
     failing(monkeypatch, OperationalError())
-    with pytest.raises(OperationalError):
-        fallback.send_fallbacks(limit=10)
+    fallback.send_fallbacks(limit=10)
+    assert channels_used() == ["messenger_b"]
+    overdue()
     assert fallback.send_fallbacks(limit=10) == 1
     assert channels_used() == ["messenger_b", "sms"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_while_the_database_is_away_none_is_taken_up(api, outbox):
+    outbox.answer("messenger_b first", SENT)
+    api.create()
+    assert outbox.messages
+    overdue()
+    with database_away(), pytest.raises(OperationalError):
+        fallback.send_fallbacks(limit=10)
+    assert fallback.send_fallbacks(limit=10) == 1
+
+
+def test_one_that_meets_a_lock_keeps_no_other_from_its_turn(api, outbox, monkeypatch):
+    outbox.answer("messenger_b first", SENT, SENT)
+    api.create()
+    api.create(to="+4915112345679")
+    assert outbox.messages
+    overdue()
+    failing(monkeypatch, OperationalError())
+    fallback.send_fallbacks(limit=10)
+    assert channels_used() == ["messenger_b", "messenger_b", "sms"]
+    assert Message.objects.filter(fallback_at__gt=timezone.now(), channel="messenger_b").count() == 1
 
 
 def test_a_fault_of_ours_with_one_keeps_no_other_from_its_turn(api, outbox, monkeypatch):

@@ -14,12 +14,13 @@ from tests.providers.challenges.test_altcha import solve
 from verification.core import caching
 from verification.core.errors import UserError
 from verification.models import Message, Project, Provider, Session, WebhookEvent
-from verification.services.delivery import simulated
+from verification.services.delivery import receipts, simulated
 from verification.services.delivery.sweep import sweep_once
 from verification.services.notifications import alerts
 from verification.services.projects import projects
 from verification.services.projects.settings import set_settings
 from verification.services.providers.accounts import add_provider, add_sandbox
+from verification.services.sessions import bot_updates
 
 pytestmark = pytest.mark.django_db
 
@@ -176,6 +177,40 @@ def test_a_bot_is_started_again_for_every_session(sandbox):
         sweep_once(limit=10)
         assert sandbox.check(session["session_id"], CODE).status_code == 200
         Message.objects.update(created_at="2020-01-01T00:00:00Z")  # the 60 seconds of the channel are over
+
+
+def test_a_report_that_fails_keeps_no_other_from_its_turn(sandbox, monkeypatch):
+    for _ in range(2):
+        sandbox.manual_send(to="bounced@sandbox.example", channel="email")
+        Message.objects.update(created_at="2020-01-01T00:00:00Z")
+    sweep_once(limit=10)
+    Message.objects.filter(status="sent").update(due_at=Now() + timedelta(seconds=RECEIPT_SECONDS - BOUNCE_SECONDS - 1))
+    failures, act_on = iter([RuntimeError()]), receipts.act_on
+
+    def act_or_fail(*given):
+        for failure in failures:
+            raise failure
+        act_on(*given)
+
+    monkeypatch.setattr(receipts, "act_on", act_or_fail)
+    assert simulated.report() == 1
+    assert sorted(Message.objects.values_list("status", flat=True)) == ["failed", "sent"]
+    assert simulated.report() == 1
+
+
+def test_a_bot_that_fails_to_start_keeps_no_other_from_its_turn(sandbox, monkeypatch):
+    for number in ("+12125550107", "+13105550107"):
+        sandbox.create(number, type="messenger_a")
+    Session.objects.update(created_at=Now() - timedelta(seconds=START_SECONDS))
+    failures, store = iter([RuntimeError()]), bot_updates.store
+
+    def store_or_fail(*given, **named):
+        for failure in failures:
+            raise failure
+        store(*given, **named)
+
+    monkeypatch.setattr(bot_updates, "store", store_or_fail)
+    assert simulated.report() == 1
 
 
 def test_receipts_come_when_they_are_due_and_one_never(sandbox):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
@@ -24,6 +25,7 @@ from verification.services.analytics.statistics import LOST
 from verification.services.analytics.trends import LEAST_DROP, LEAST_PEOPLE, LEAST_SINCE, Counts, Pairs, Points
 from verification.services.notifications import alerts
 from verification.services.providers import rules
+from verification.services.records.turns import each_alone
 
 PAST = 14 * DAY  # what is usual: each weekday twice, and enough messages in a country with few
 # The times whose losses make a provider's country worth a look at its past: a large one fails within hours.
@@ -61,18 +63,20 @@ class Collapse:
 
 def watch(now: datetime | None = None) -> None:
     """Alert the owners of providers that collapse in a country, and of those that are over it."""
-    now = now or timezone.now()
-    known = set()
-    for alert in Alert.objects.filter(kind=COLLAPSE, ended_at=None).order_by("pk"):
+    at, known = now or timezone.now(), set()
+
+    def look_again(alert: Alert) -> None:
         found = read_break_key(alert.key)
-        if found and not _end_if_over(alert, found, now):
+        if found and not _end_if_over(alert, found, at):
             known.add((alert.project_id, found.provider, found.country))
-    for (project, provider, country), points in _suspects(now).items():
-        if (project, provider, country) in known:
-            continue
-        collapse = _collapse_of(project, provider, country, points, now)
-        if collapse:
+
+    def judge(suspect: tuple[tuple[int, int, str], Points]) -> None:
+        key, points = suspect
+        if key not in known and (collapse := _collapse_of(*key, points, at)):
             _alert(collapse)
+
+    each_alone(Alert.objects.filter(kind=COLLAPSE, ended_at=None).order_by("pk"), look_again, job=COLLAPSE)
+    each_alone(_suspects(at).items(), judge, job=COLLAPSE, name=itemgetter(0))
 
 
 def open_ones(projects: Iterable[int]) -> list[Collapse]:

@@ -19,6 +19,7 @@ from verification.services.analytics import costs
 from verification.services.analytics.months import Month
 from verification.services.analytics.ranges import Range, last_days
 from verification.services.notifications import alerts
+from verification.services.records.turns import each_alone
 
 KIND = "daily_cost_budget"  # of the alerts
 MONTH_KIND = "monthly_cost_budget"
@@ -39,27 +40,31 @@ def watch() -> int:
     monthly = [row for row in channels if row.monthly_cost_budget]
     month = _sums(monthly, Month(now.date().replace(day=1)).span(now)) if monthly else {}
     none = costs.Cost(costs.account_currency())
-    rows = [(row, today.get(_key(row), none), month.get(_key(row), none)) for row in channels]
+
+    def watch_one(row: Channel) -> int:
+        return _watch_one(row, today.get(_key(row), none), month.get(_key(row), none), now.date())
+
+    return sum(each_alone(channels, watch_one, job=KIND))
+
+
+def _watch_one(channel: Channel, day: costs.Cost, month: costs.Cost, today: date) -> int:
+    """Keep a channel's sums where the project's configuration finds them, and return the number of new alerts."""
+    row = DailyChannelCost(
+        project=channel.project,
+        channel=channel.type,
+        day=today,
+        amount=day.amount,
+        month_amount=month.amount,
+        currency=day.currency,
+    )
     DailyChannelCost.objects.bulk_create(
-        (
-            DailyChannelCost(
-                project=row.project,
-                channel=row.type,
-                day=now.date(),
-                amount=day.amount,
-                month_amount=so_far.amount,
-                currency=day.currency,
-            )
-            for row, day, so_far in rows
-        ),
+        [row],
         update_conflicts=True,
         unique_fields=("project", "channel", "day"),
         update_fields=("amount", "month_amount", "currency"),
     )
-    return sum(
-        _alert_of_day(row, day.amount, day.currency, now.date())
-        + _alert_of_month(row, so_far.amount, so_far.currency, now.date())
-        for row, day, so_far in rows
+    return _alert_of_day(channel, day.amount, day.currency, today) + _alert_of_month(
+        channel, month.amount, month.currency, today
     )
 
 

@@ -10,6 +10,7 @@ from verification.models import Alert, Project
 from verification.services.analytics.ranges import Range
 from verification.services.analytics.summary import Summary, SummaryRow, summarize
 from verification.services.notifications import alerts
+from verification.services.records.turns import each_alone
 
 DIGEST = "digest"  # the kind of these alerts
 MONDAY = 0
@@ -19,18 +20,21 @@ LEAST_MESSAGES = 20  # of a provider in the week, below which its share of lost 
 
 def raise_due(now: datetime | None = None) -> int:
     """Raise the digests of the last week where it is Monday from nine on. Return how many."""
-    now, raised = now or sql.now(), 0
-    for project in Project.objects.filter(alert_digest=True, is_enabled=True, deleted_at=None).order_by("pk"):
-        local = now.astimezone(ZoneInfo(project.alert_time_zone))
-        if local.weekday() != MONDAY or local.hour < FROM_HOUR:
-            continue
-        key = f"{local:%G-W%V}"
-        if Alert.objects.filter(project=project, kind=DIGEST, key=key).exists():
-            continue
-        title, detail = words_of(summarize([project.pk], week_before(local)))
-        alerts.raise_alert(project_id=project.pk, kind=DIGEST, key=key, title=title, detail=detail)
-        raised += 1
-    return raised
+    at = now or sql.now()
+    projects = Project.objects.filter(alert_digest=True, is_enabled=True, deleted_at=None).order_by("pk")
+    return sum(each_alone(projects, lambda project: _raise_if_due(project, at), job=DIGEST))
+
+
+def _raise_if_due(project: Project, now: datetime) -> bool:
+    local = now.astimezone(ZoneInfo(project.alert_time_zone))
+    if local.weekday() != MONDAY or local.hour < FROM_HOUR:
+        return False
+    key = f"{local:%G-W%V}"
+    if Alert.objects.filter(project=project, kind=DIGEST, key=key).exists():
+        return False
+    title, detail = words_of(summarize([project.pk], week_before(local)))
+    alerts.raise_alert(project_id=project.pk, kind=DIGEST, key=key, title=title, detail=detail)
+    return True
 
 
 def week_before(local: datetime) -> Range:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Count, Max, QuerySet
 from django.utils import timezone
 
@@ -12,6 +13,7 @@ from verification.models import Alert, ChannelType, Message
 from verification.models.alerts import OUTAGE
 from verification.services.analytics.delivery_state import accepted_messages, lost_messages
 from verification.services.notifications import alerts
+from verification.services.records.turns import each_alone
 
 OVER = "channel_up"  # the kind of the alert that tells of an outage's end
 WINDOW = timedelta(minutes=3)  # the time without an accepted message that makes an outage: soon told, and no blip
@@ -21,15 +23,22 @@ REMIND_AFTER = timedelta(days=1)  # an outage that lasts is told again after thi
 
 def watch() -> None:
     """Alert the owners of channels that stopped working, and of those that work again."""
-    known = set()
-    for alert in Alert.objects.filter(kind=OUTAGE, ended_at=None).order_by("pk"):
+    since, known = timezone.now() - WINDOW, set()
+
+    def look_again(alert: Alert) -> None:
         if not _end_if_over(alert):
             known.add((alert.project_id, alert.key))
-    since = timezone.now() - WINDOW
-    for row in _losing(since):
-        channel = row["project_id"], row["channel"]
-        if channel not in known and not _accepted(*channel, since).exists():
+
+    def judge(row: dict[str, Any]) -> None:
+        if _channel_of(row) not in known and not _accepted(*_channel_of(row), since).exists():
             _alert(**row)
+
+    each_alone(Alert.objects.filter(kind=OUTAGE, ended_at=None).order_by("pk"), look_again, job=OUTAGE)
+    each_alone(_losing(since), judge, job=OUTAGE, name=_channel_of)
+
+
+def _channel_of(row: dict[str, Any]) -> tuple[int, str]:
+    return row["project_id"], row["channel"]
 
 
 def _losing(since: datetime) -> Any:
@@ -63,9 +72,10 @@ def _end_if_over(alert: Alert) -> bool:
     if not is_over and now - alert.created_at < REMIND_AFTER:
         return False
     key = f"{alert.key} until {now:%Y-%m-%dT%H:%M:%S}"
-    ended = Alert.objects.filter(pk=alert.pk, ended_at=None).update(ended_at=now, key=key)
-    if ended and is_over:  # else another worker saw it as well
-        _alert_end(alert, key, now)
+    with transaction.atomic():  # an end that cannot be told is none yet
+        ended = Alert.objects.filter(pk=alert.pk, ended_at=None).update(ended_at=now, key=key)
+        if ended and is_over:  # else another worker saw it as well
+            _alert_end(alert, key, now)
     return True
 
 

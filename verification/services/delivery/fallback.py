@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
+from datetime import timedelta
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -13,6 +14,7 @@ from verification.core import crypto, tracing
 from verification.core.addresses import parse_address
 from verification.core.crypto import decrypt
 from verification.core.errors import ApiError
+from verification.models import Message
 from verification.services.manual.handed_codes import HandedCode, send_over_next_channel
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.records import traceparents
@@ -21,6 +23,8 @@ from verification.services.sessions import send
 from verification.sql.rows import DueFallback, DueHandedFallback
 
 log = logging.getLogger(__name__)
+
+AGAIN = timedelta(seconds=2)  # until the next turn of one that met a lock: others come first, and its code still lives
 
 Due = TypeVar("Due", DueFallback, DueHandedFallback)
 
@@ -36,14 +40,29 @@ def send_fallbacks(*, limit: int) -> int:
 def _in_turn(claim: Callable[[], list[Due]], send_next: Callable[[ProjectConfig, Due], None], *, limit: int) -> int:
     taken_up = 0
     for _ in range(limit):
-        with transaction.atomic():  # if this worker dies, the rollback leaves the row to another
-            claimed = claim()
+        claimed: list[Due] = []
+        try:
+            with transaction.atomic():  # if this worker dies, the rollback leaves the row to another
+                claimed = claim()
+                if claimed and claimed[0].is_wanted:
+                    _take_up(claimed[0], send_next)
+        except (OperationalError, InterfaceError) as error:
             if not claimed:
-                break
-            if claimed[0].is_wanted:
-                taken_up += 1
-                _take_up(claimed[0], send_next)
+                raise
+            _put_off(claimed[0], error)
+        if not claimed:
+            break
+        taken_up += claimed[0].is_wanted
     return taken_up
+
+
+def _put_off(due: Due, error: Exception) -> None:
+    """Let others have their turn before one that met a lock or took too long. Raises if the database itself is away."""
+    over = {"session": due.session_id} if isinstance(due, DueFallback) else {"pk": due.message_id}
+    now = sql.now()
+    Message.objects.filter(**over, fallback_at__lte=now).update(fallback_at=now + AGAIN)
+    fields = {"project": due.project_id, "error": sql.reason(error)}
+    log.warning("a fall-back waits for another turn", extra=fields)
 
 
 def _take_up(due: Due, send_next: Callable[[ProjectConfig, Due], None]) -> None:
@@ -52,7 +71,7 @@ def _take_up(due: Due, send_next: Callable[[ProjectConfig, Due], None]) -> None:
             project = load_project(due.project_id)
             if project is not None:
                 send_next(project, due)
-    except (OperationalError, InterfaceError):  # nothing is lost: the fall-back is claimed again
+    except (OperationalError, InterfaceError):  # nothing is lost: the claim is rolled back with it
         raise
     except Exception as error:  # a fault of ours must not keep other fall-backs from their turn
         fields = {"project": due.project_id, "error": type(error).__name__}

@@ -14,6 +14,7 @@ from providers.sandbox import BOUNCE_SECONDS, LATE_SECONDS, RECEIPT_SECONDS, STA
 from verification import sql
 from verification.models import Message, MessageStatus, Provider, Session
 from verification.services.delivery import receipts
+from verification.services.records.turns import each_alone
 from verification.services.sessions import bot_updates
 
 BATCH = 500  # messages, and sessions, of one look: more than a second of tests makes
@@ -31,40 +32,47 @@ def report() -> int:
 
 
 def _send_receipts(providers: dict[int, Provider]) -> int:
-    now, reported = sql.now(), 0
+    now = sql.now()
     # The end of the wait tells how long a message has waited, and is what the index has.
     due = Message.objects.filter(
         status=MessageStatus.SENT,
         due_at__range=(now, now + timedelta(seconds=RECEIPT_SECONDS - BOUNCE_SECONDS)),
         provider__in=list(providers),
     ).select_related("recipient")
-    for message in due.order_by("due_at")[:BATCH]:
+
+    def report_on(message: Message) -> bool:
         waited = RECEIPT_SECONDS - (message.due_at - now).total_seconds()
-        simulated, number = outcome_of(message.recipient.address), message.provider_message_id
-        if simulated is Simulated.BOUNCED:
-            receipt = Receipt(ReceiptStatus.FAILED, number, error=BOUNCED, provider_status="bounced")
-        elif simulated is Simulated.LATE and waited >= LATE_SECONDS:
-            receipt = Receipt(ReceiptStatus.SUCCESS, number)
-        else:
-            continue
-        receipts.act_on(providers[message.provider_id or 0], [receipt])
-        reported += 1
-    return reported
+        receipt = _receipt_of(message, waited=waited)
+        if receipt:
+            receipts.act_on(providers[message.provider_id or 0], [receipt])
+        return receipt is not None
+
+    return sum(each_alone(due.order_by("due_at")[:BATCH], report_on, job="receipts of the sandbox"))
+
+
+def _receipt_of(message: Message, *, waited: float) -> Receipt | None:
+    """Return what is told of a message ``waited`` seconds after it was sent, if anything."""
+    simulated, number = outcome_of(message.recipient.address), message.provider_message_id
+    if simulated is Simulated.BOUNCED:
+        return Receipt(ReceiptStatus.FAILED, number, error=BOUNCED, provider_status="bounced")
+    if simulated is Simulated.LATE and waited >= LATE_SECONDS:
+        return Receipt(ReceiptStatus.SUCCESS, number)
+    return None
 
 
 def _start_bot(bot: Provider) -> int:
-    number = 0
-    for session in _waiting_for(bot):
+    def start_for(session: Session) -> bool:
         if outcome_of(session.recipient.address) is not Simulated.BOT_STARTS:
-            continue
+            return False
         user = f"user-{session.recipient_id}"
         events: list[BotEvent] = [
             BotStarted(user, session.link_payload),
             ContactShared(user, session.recipient.address, is_own=True),
         ]
         bot_updates.store(bot, events, key=f"start {session.pk}")
-        number += 1
-    return number
+        return True
+
+    return sum(each_alone(_waiting_for(bot), start_for, job="bots of the sandbox"))
 
 
 def _waiting_for(bot: Provider) -> Iterable[Session]:

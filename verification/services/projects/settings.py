@@ -25,10 +25,11 @@ from verification.core.ids import whole_number
 from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
-from verification.services.texts.own import check_name
+from verification.services.texts.own import check_name, without_text
 
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
+LANGUAGES = {"language", "languages"}  # settings that messages are worded by
 CALLED = {"alert_url", "event_url"}  # addresses that the service calls
 SWITCHES_RECIPIENTS_ON = gettext_lazy("Only who sees whole addresses may switch this on.")
 _RULES = {  # by the name of the database's constraint
@@ -51,6 +52,19 @@ def set_settings(project: Project, values: Mapping[str, str]) -> None:
         value = seal_challenge_secret(project, text) if is_secret else read_text(field, text.strip())
         setattr(project, name, value)
     require_sound(project, values.keys())
+    require_texts(project, values.keys() & LANGUAGES)
+
+
+def require_texts(project: Project, changed: Collection[str]) -> None:
+    """Raises :class:`UserError` for languages in which every message would be in English."""
+    for name in sorted(changed):
+        value = getattr(project, name)
+        if missing := without_text(project, [value] if isinstance(value, str) else value):
+            raise UserError(
+                _("{name}: there is no text in {languages}, neither ours nor one of your own. Write one first.").format(
+                    name=name, languages=", ".join(missing)
+                )
+            )
 
 
 def require_sound(project: Project, changed: Collection[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy
 
 from providers.parsing import gsm
 from verification.core.errors import UserError
-from verification.models import ChannelType, Project, bounds
+from verification.models import ChannelType, MessageTemplate, Project, bounds
 from verification.services.texts.rendering import (
     ANDROID_MAX_BYTES,
     OwnText,
@@ -99,6 +99,12 @@ def canonical_language(name: str) -> str:
     first, *rest = name.split("-")
     region = [part.upper() if len(part) == 2 else part for part in rest]
     return known.get(name.lower()) or "-".join([first.lower(), *region])
+
+
+def without_text(project: Project, wanted: Iterable[str]) -> list[str]:
+    """Return those of the languages that have neither a text of ours nor one of the project's, nor has their base."""
+    known = {*languages(), *MessageTemplate.objects.filter(project=project.pk).values_list("language", flat=True)}
+    return [each for each in wanted if each not in known and each.partition("-")[0] not in known]
 
 
 def advice(*, project: Project, channel: str, text: str) -> list[str]:

@@ -3,7 +3,8 @@
 -- Statuses go forward only: queued, sending, sent, then success, failed or expired, which are final.
 -- p_status null records the attempt alone; the message stays claimed.
 -- 'sending' gives the message back, due again in p_retry_seconds, if this worker still holds the claim (p_claims).
--- 'sent' waits p_retry_seconds for a receipt. The others close the message.
+-- 'sent' waits p_retry_seconds for a receipt. The others close the message. It is 'failed' instead where nobody is left
+-- whose receipt could come: all who may have taken the message reported meanwhile that they could not deliver it.
 -- A worker that lost its lease to another may still record that a provider accepted the message, but may not close it.
 -- A message ends without having been sent if no provider accepted or may have accepted it. It then stops counting in
 -- every limit and frees its channel. The day's budget gets it back only if it was taken from the budget.
@@ -49,6 +50,15 @@ BEGIN
             p_message, p_provider, p_provider_name, p_outcome, p_provider_message_id, p_provider_status,
             p_attempt_error, p_latency_ms, coalesce(p_choice, ''), p_segments, p_price, p_currency
         );
+    END IF;
+    IF p_status = 'sent' AND p_outcome IS NULL AND p_claims IS NOT NULL AND v_message.lost_leases = 0 AND EXISTS (
+        SELECT FROM verification_deliveryattempt WHERE message_id = p_message AND failed_at IS NOT NULL
+    ) AND NOT EXISTS (
+        SELECT FROM verification_deliveryattempt
+        WHERE message_id = p_message AND outcome IN ('accepted', 'unknown') AND failed_at IS NULL
+    ) THEN
+        p_status := 'failed';
+        p_error := coalesce(p_error, 'The provider could not deliver it.');
     END IF;
     IF p_status IS NULL
         OR v_message.finished_at IS NOT NULL

@@ -37,7 +37,9 @@ $$;
 -- Record what a provider reports about a message that find_reported has found.
 --
 -- A receipt may arrive before our record of the acceptance. That record then changes nothing, as statuses only go
--- forward. A failure at one provider ends nothing while another has the message, may have it, or is about to be asked.
+-- forward. A failure at one provider ends nothing while another has the message, may have it, or is about to be asked;
+-- the attempt remembers it, so that the message fails with the last of them. The message's row is locked first, so that
+-- of a failure and the end of a round, or of two failures, the later one sees the earlier.
 -- Returns whether the message's status changed.
 CREATE OR REPLACE FUNCTION take_receipt(
     p_provider bigint, p_provider_message_id text, p_message bigint, p_status text, p_error text, p_provider_status text,
@@ -49,12 +51,19 @@ DECLARE
     v_is_changed boolean := false;
     v_is_free boolean;
 BEGIN
-    SELECT status INTO v_status FROM verification_message WHERE id = p_message;
+    SELECT status INTO v_status FROM verification_message WHERE id = p_message FOR NO KEY UPDATE;
+    IF p_status IN ('failed', 'expired') THEN
+        UPDATE verification_deliveryattempt SET failed_at = coalesce(failed_at, clock_timestamp())
+        WHERE message_id = p_message AND provider_id = p_provider AND outcome IN ('accepted', 'unknown')
+          AND (p_provider_message_id IS NULL OR provider_message_id IS NULL
+               OR provider_message_id = p_provider_message_id);
+    END IF;
     IF p_status NOT IN ('failed', 'expired') OR (v_status NOT IN ('queued', 'sending') AND NOT EXISTS (
         SELECT FROM verification_deliveryattempt AS other
         WHERE other.message_id = p_message
           AND other.provider_id <> p_provider
           AND other.outcome IN ('accepted', 'unknown')
+          AND other.failed_at IS NULL
     )) THEN
         v_is_changed := finish_message(
             p_message, NULL, p_status, nullif(p_error, ''), v_usual_wait, p_provider, NULL, NULL,
