@@ -48,7 +48,7 @@ class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no type
             for text in found:
                 ip_network(text)
         except ValueError:
-            raise ImproperlyConfigured(f"{name} holds networks such as 10.0.0.0/8, separated by commas.") from None
+            raise ImproperlyConfigured(f"{name} takes networks such as 10.0.0.0/8, separated by commas.") from None
         return found
 
     def bool(self, var: str, default: Any = environ.Env.NOTSET) -> Any:
@@ -74,7 +74,7 @@ class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no type
         """Some of the choices, separated by commas; none by default."""
         values = self.list(name, default=[])
         if not set(values) <= set(choices):
-            raise ImproperlyConfigured(f"{name} holds some of these, separated by commas: {', '.join(choices)}.")
+            raise ImproperlyConfigured(f"{name} takes some of these, separated by commas: {', '.join(choices)}.")
         return values
 
     def address(self, name: str, schemes: Iterable[str], *, default: str, example: str) -> str:

@@ -39,8 +39,8 @@ def load(env: Environment, *, home: Path, is_embedded: bool) -> ServiceSecrets:
     keys = [_decode_key(text) for text in encryption_keys]
     if not keys:
         raise ImproperlyConfigured(
-            "ENCRYPTION_KEYS is not set. Make one with: "
-            'python -c "import secrets,base64;print(base64.b64encode(secrets.token_bytes(32)).decode())"'
+            'ENCRYPTION_KEYS is not set. Create one with: python -c "import '
+            'secrets,base64;print(base64.b64encode(secrets.token_bytes(32)).decode())"'
         )
     _check_apart([secret_key, *fallbacks], keys)
     return ServiceSecrets(secret_key, fallbacks, keys)
@@ -59,13 +59,13 @@ def _check_secret_key(name: str, secret_key: str) -> None:
 def _check_apart(secret_keys: list[str], encryption_keys: list[bytes]) -> None:
     """Each secret guards something else, so whoever learns one must not have learned another."""
     if len(set(secret_keys)) < len(secret_keys):
-        raise ImproperlyConfigured("SECRET_KEY and SECRET_KEY_FALLBACKS hold the same secret twice.")
+        raise ImproperlyConfigured("SECRET_KEY and SECRET_KEY_FALLBACKS contain the same secret twice.")
     if len(set(encryption_keys)) < len(encryption_keys):
-        raise ImproperlyConfigured("ENCRYPTION_KEYS holds the same key twice.")
+        raise ImproperlyConfigured("ENCRYPTION_KEYS contains the same key twice.")
     codings = (base64.b64encode, base64.urlsafe_b64encode)
     texts = {encode(key).decode().rstrip("=") for key in encryption_keys for encode in codings}
     if any(text in secret_key for text in texts for secret_key in secret_keys):
-        raise ImproperlyConfigured("SECRET_KEY and ENCRYPTION_KEYS hold the same secret. Make one for each.")
+        raise ImproperlyConfigured("SECRET_KEY and ENCRYPTION_KEYS contain the same secret. Create one for each.")
 
 
 def _decode_key(text: str) -> bytes:
@@ -76,7 +76,7 @@ def _decode_key(text: str) -> bytes:
     except ValueError:
         key = b""
     if len(key) != ENCRYPTION_KEY_BYTES or len(set(key)) < ENCRYPTION_KEY_MIN_DISTINCT:
-        raise ImproperlyConfigured("ENCRYPTION_KEYS holds a key that is not 32 random bytes in base64.")
+        raise ImproperlyConfigured("ENCRYPTION_KEYS contains a key that is not 32 random bytes in base64.")
     return key
 
 
@@ -85,10 +85,10 @@ def _made(home: Path) -> dict[str, str]:
         return _made_once(home)
     except OSError as error:
         raise ImproperlyConfigured(
-            f"Cannot keep secrets in {home}: {error.strerror}. Set WATCHWORD_HOME to a folder of your own."
+            f"Cannot store secrets in {home}: {error.strerror}. Set WATCHWORD_HOME to a folder of your own."
         ) from None
     except ValueError:
-        raise ImproperlyConfigured(f"{home / 'secrets.json'} is damaged. Put it back from a backup.") from None
+        raise ImproperlyConfigured(f"{home / 'secrets.json'} is damaged. Restore it from a backup.") from None
 
 
 def _made_once(home: Path) -> dict[str, str]:

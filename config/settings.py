@@ -320,7 +320,7 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default=f"watchword@{u
 # Who may read the metrics; without it there are none, and nothing is counted for them.
 METRICS_TOKEN = env.str("METRICS_TOKEN", default="")
 if METRICS_TOKEN and len(METRICS_TOKEN) < secrets.TOKEN_MIN_CHARACTERS:
-    raise ImproperlyConfigured(f"METRICS_TOKEN has at least {secrets.TOKEN_MIN_CHARACTERS} random characters.")
+    raise ImproperlyConfigured(f"METRICS_TOKEN needs at least {secrets.TOKEN_MIN_CHARACTERS} random characters.")
 METRICS_DIR = Path(env.str("METRICS_DIR", default=str(HOME_DIR / "metrics")))  # of the processes of one machine
 # The collector that traces are sent to, as OpenTelemetry names the setting; without it there are none.
 OTEL_EXPORTER_OTLP_ENDPOINT = env.address(
@@ -334,7 +334,7 @@ if OTEL_EXPORTER_OTLP_ENDPOINT and not (
     )
 if "@" in OTEL_EXPORTER_OTLP_ENDPOINT:
     raise ImproperlyConfigured(
-        "OTEL_EXPORTER_OTLP_ENDPOINT holds no user: give credentials in OTEL_EXPORTER_OTLP_HEADERS."
+        "OTEL_EXPORTER_OTLP_ENDPOINT must not contain a user: put credentials into OTEL_EXPORTER_OTLP_HEADERS."
     )
 # Networks whose callers are told by /readyz what is degraded.
 OPERATOR_NETWORKS = env.networks("OPERATOR_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else [])

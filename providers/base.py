@@ -143,7 +143,7 @@ class Health:
     @classmethod
     def reached(cls, what: str) -> Health:
         """Return the answer for a service that can be asked nothing without sending."""
-        return cls(True, f"{what}; without sending nothing more can be asked.", is_sure=False)
+        return cls(True, f"{what}; checking more would mean sending a message.", is_sure=False)
 
 
 @dataclass(frozen=True, slots=True)

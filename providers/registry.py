@@ -55,8 +55,8 @@ def adapter_class(type: str) -> type[Adapter]:
         raise UnknownAdapter(f"no provider type {type!r}{broken}")
     if not _is_offered(found):
         raise AdapterShowsCodes(
-            f"A provider of type {type} shows codes to whoever runs the service, for development: it takes"
-            " SHOW_CODES_TO_OPERATORS=true in the environment."
+            f"A provider of type {type} shows codes to the people who run the service, for development: it needs "
+            "SHOW_CODES_TO_OPERATORS=true in the environment."
         )
     return found
 
@@ -221,7 +221,7 @@ def _text(setting: Setting, raw: object) -> str:
     has_lines = setting.kind is SettingKind.MULTILINE or setting.is_multiline
     text = raw.replace("\r\n", "\n") if has_lines else raw
     if (_CONTROL_BUT_LINES if has_lines else _CONTROL).search(text):
-        raise ValueError(_("the text holds a control character"))
+        raise ValueError(_("the text contains a control character"))
     if setting.kind is SettingKind.CHOICE and text not in dict(setting.choices):
         choices = ", ".join(value for value, _ in setting.choices)
         raise ValueError(_("one of {choices} is expected").format(choices=choices))

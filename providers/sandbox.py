@@ -71,7 +71,7 @@ TABLE = (
         "the provider is down at first, and up at the next try",
         "`success` after about 2",
     ),
-    Row(Simulated.ALL_DOWN, "06", "every provider is down until the code is over", "`failed` at once"),
+    Row(Simulated.ALL_DOWN, "06", "every provider is down until the code expires", "`failed` at once"),
     Row(
         Simulated.BOT_STARTS,
         "07",

@@ -29,8 +29,8 @@ OLDEST_VALKEY = 7  # workers wait with BLMPOP. Valkey calls itself redis_version
 def adapters_load(**_: Any) -> list[CheckMessage]:
     return [
         Error(
-            f"The adapter {file} cannot be loaded: {reason}",
-            hint="Mend or remove the file; the other adapters are not affected.",
+            f"Watchword cannot load the adapter {file}: {reason}",
+            hint="Fix or remove the file; the other adapters are not affected.",
             id="watchword.E001",
         )
         for file, reason in registry.failures().items()
@@ -59,7 +59,7 @@ def base_url_is_https(**_: Any) -> list[CheckMessage]:
     return [
         Warning(
             "BASE_URL is not an https address.",
-            hint="Set it to the public address of the service; links, receipts and cookies depend on it.",
+            hint="Set it to the public address of the service; links, delivery reports and cookies depend on it.",
             id="watchword.W001",
         )
     ]
@@ -72,8 +72,8 @@ def base_url_is_served(**_: Any) -> list[CheckMessage]:
         return []
     return [
         Warning(
-            f"The host of BASE_URL, {host}, is not among ALLOWED_HOSTS.",
-            hint="Links, receipts and the panel lead there and would be answered with 400.",
+            f"The host of BASE_URL, {host}, is not in ALLOWED_HOSTS.",
+            hint="Links, delivery reports and the panel use it, and would get a 400.",
             id="watchword.W002",
         )
     ]
@@ -85,8 +85,8 @@ def hosts_are_named(**_: Any) -> list[CheckMessage]:
         return []
     return [
         Warning(
-            "ALLOWED_HOSTS lets every host name in.",
-            hint="Name the hosts that are served. Probes need no entry: /livez and /readyz answer under any name.",
+            "ALLOWED_HOSTS accepts every host name.",
+            hint="List the hosts that you serve. Probes need no entry: /livez and /readyz answer under any name.",
             id="watchword.W006",
         )
     ]
@@ -98,9 +98,10 @@ def https_is_told_by_a_proxy(**_: Any) -> list[CheckMessage]:
         return []
     return [
         Warning(
-            "BASE_URL is an https address and TRUSTED_PROXIES is 0.",
+            "BASE_URL is an https address, but TRUSTED_PROXIES is 0.",
             hint="Set it to the number of proxies in front, which write X-Forwarded-For and X-Forwarded-Proto. Until "
-            "then all callers share the proxy's address and its limits, and plain http is not sent on to https.",
+            "then all callers share the proxy's address and its limits, and Watchword does not redirect plain "
+            "http to https.",
             id="watchword.W005",
         )
     ]
@@ -112,7 +113,7 @@ def alerts_are_mailed(**_: Any) -> list[CheckMessage]:
         return []
     return [
         Warning(
-            "EMAIL_URL is not set: alerts to owners are told in the worker's log and mailed to nobody.",
+            "EMAIL_URL is not set: alerts to owners go to the worker's log, and nobody gets a mail.",
             hint="Set it to a mail server, e.g. smtp+tls://user:password@host:587.",
             id="watchword.W007",
         )
@@ -126,7 +127,7 @@ def codes_are_shown_to_nobody(**_: Any) -> list[CheckMessage]:
     return [
         Warning(
             "SHOW_CODES_TO_OPERATORS lets members print and read the codes of their users.",
-            hint="Take it out of the environment; it is for trying the service, with the providers console and inbox.",
+            hint="Remove it from the environment; it is for trying the service, with the providers console and inbox.",
             id="watchword.W008",
         )
     ]
@@ -139,9 +140,10 @@ def forwarded_addresses_are_read(**_: Any) -> list[CheckMessage]:
         return []
     return [
         Warning(
-            f"X-Forwarded-For arrives from {address}, a private address, and TRUSTED_PROXIES is 0.",
-            hint="All callers count as that address, and limits per client address are off. Set TRUSTED_PROXIES to the"
-            " number of proxies in front of the service; this is said for a day after the header last came.",
+            f"Requests from {address}, a private address, have X-Forwarded-For, but TRUSTED_PROXIES is 0.",
+            hint="All callers appear to have that address, so limits per client address are off. Set TRUSTED_PROXIES "
+            "to the number of proxies in front of the service. This message stays for a day after the last such "
+            "header.",
             id="watchword.W009",
         )
     ]
@@ -154,7 +156,7 @@ def postgresql_is_new_enough(*, databases: Sequence[str] | None = None, **_: Any
     return [
         Error(
             f"The database is PostgreSQL {version}.",
-            hint=f"DATABASE_URL must lead to PostgreSQL {OLDEST_POSTGRESQL} or later.",
+            hint=f"DATABASE_URL must point to PostgreSQL {OLDEST_POSTGRESQL} or later.",
             id="watchword.E003",
         )
         for version in found
@@ -176,7 +178,7 @@ def sessions_have_their_limits(*, databases: Sequence[str] | None = None, **_: A
     if settings.DATABASE_POOLER == "none":
         return [
             Error(
-                f"DATABASE_URL leads to a pooler that drops the limits of a session ({', '.join(lacking)}).",
+                f"DATABASE_URL points to a pooler that drops the limits of a session ({', '.join(lacking)}).",
                 hint="Set DATABASE_POOLER=transaction, as docs/operate.md says.",
                 id="watchword.E005",
             )
@@ -195,14 +197,14 @@ def sessions_have_their_limits(*, databases: Sequence[str] | None = None, **_: A
 def valkey_is_new_enough(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     if not databases:
         return []
-    hint = f"REDIS_URL must lead to Valkey, or to Redis {OLDEST_VALKEY} or later."
+    hint = f"REDIS_URL must point to Valkey, or to Redis {OLDEST_VALKEY} or later."
     try:
         version = str(get_redis_connection().info("server")["redis_version"])
     except ResponseError as error:  # it is there: a wrong password, or no permission to ask this
-        return [Warning(f"Valkey or Redis does not tell its version: {error}", hint=hint, id="watchword.W003")]
+        return [Warning(f"Valkey or Redis does not report its version: {error}", hint=hint, id="watchword.W003")]
     except RedisError as error:
-        text = "Until it is there messages leave with the workers' sweep, a second or two later."
+        text = "Until it answers, the workers' sweep delivers the messages, a second or two late."
         return [Warning(f"Valkey or Redis does not answer: {error}", hint=f"{hint} {text}", id="watchword.W004")]
     if int(version.partition(".")[0]) >= OLDEST_VALKEY:
         return []
-    return [Error(f"REDIS_URL leads to Redis {version}.", hint=hint, id="watchword.E004")]
+    return [Error(f"REDIS_URL points to Redis {version}.", hint=hint, id="watchword.E004")]

@@ -41,7 +41,7 @@ def claim(home: Path, url: str) -> int:
         if not holder or _is_alive(holder):
             raise UserError(f"Watchword already runs here ({holder or 'just starting'}).")
         if time.monotonic() > deadline:
-            raise UserError("Processes of an earlier start do not end. Stop them and start again.")
+            raise UserError("Processes of an earlier start are still running. Stop them and start again.")
         time.sleep(TICK_SECONDS)
     os.ftruncate(lock, 0)
     os.pwrite(lock, f"pid {os.getpid()}, {url}".encode(), 0)

@@ -70,7 +70,7 @@ class Adapter(base.Adapter):
             _("Reports are set up at the service"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("Our webhook address is entered there. Without it acceptance counts as delivery."),
+            help=_("Enter our webhook address there. Without it, accepted counts as delivered."),
         ),
         Setting("webhook_key", _("Key that reports are signed with"), SettingKind.SECRET),
         Setting(
@@ -111,7 +111,7 @@ class Adapter(base.Adapter):
                 errors[name] = gettext("letters, digits, dots and hyphens are expected")
         for name in ("api_key", "secret_key"):
             if not re.fullmatch(r"[\x21-\x7e]*", str(values[name])):
-                errors[name] = gettext("the key holds a space or a character outside ASCII")
+                errors[name] = gettext("the key contains a space or a non-ASCII character")
         if values["webhook_login"] and ":" not in str(values["webhook_login"]):
             errors["webhook_login"] = gettext("user:password is expected")
         if re.search(r"[?{}]", str(values["base_url"])):
@@ -147,7 +147,7 @@ class Adapter(base.Adapter):
         if answer.status != 200 and data.get("name") != "restricted_api_key":  # Resend's key that may only send
             raise self._explain(None, call)
         if not data:
-            return base.Health(False, f"{service.label} answered, but not as it should.")
+            return base.Health(False, f"{service.label} answered, but not as expected.")
         return base.Health(True, f"{service.label} accepts the key.", _credits(data))
 
     def asks_back(self) -> bool:
@@ -242,10 +242,10 @@ class Adapter(base.Adapter):
         if words & {"invalid", "rejected"}:
             raise refusals.recipient_refused(self._name, call)
         if "failed" in words:
-            raise ProviderError(f"{self._service.label}: the mail failed for no reason told", Outcome.DECLINED)
+            raise ProviderError(f"{self._service.label}: the mail failed without a reason", Outcome.DECLINED)
         identity = answers.identity(status.message_id)
         if identity is None or not words:
-            raise ProviderError(f"{self._service.label} accepted, but told no id", Outcome.UNKNOWN)
+            raise ProviderError(f"{self._service.label} accepted, but returned no id", Outcome.UNKNOWN)
         return base.Result(Outcome.ACCEPTED, identity, is_delivered=not self.settings["has_webhook"])
 
     def _explain(self, error: Exception | None, call: LibraryCall) -> ProviderError:

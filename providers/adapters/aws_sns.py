@@ -31,11 +31,11 @@ from providers.http.libraries import LibraryCall
 from providers.parsing import answers
 
 _REFUSED_REQUEST = (Outcome.MISCONFIGURED, "the request was not understood")
-_KEYS = (Outcome.MISCONFIGURED, "the access key is not accepted")
-_SLOW_DOWN = (Outcome.RATE_LIMITED, "messages are sent too fast")
+_KEYS = (Outcome.MISCONFIGURED, "the access key is not valid")
+_SLOW_DOWN = (Outcome.RATE_LIMITED, "the account sends too fast")
 _UNCLEAR = (Outcome.DECLINED, "the number, the sender or the text is not accepted")
-_OPTED_OUT = (Outcome.REFUSED, "the recipient wants no such messages")
-_FAULT = (Outcome.TEMPORARY, "there is a fault on their side")
+_OPTED_OUT = (Outcome.REFUSED, "the recipient has opted out")
+_FAULT = (Outcome.TEMPORARY, "Amazon has a server error")
 _ERRORS: dict[str, tuple[Outcome, str]] = {
     "AccessDenied": (Outcome.MISCONFIGURED, "the access key may not do this"),
     "AccessDeniedException": (Outcome.MISCONFIGURED, "the access key may not do this"),
@@ -56,7 +56,7 @@ _ERRORS: dict[str, tuple[Outcome, str]] = {
     "OptedOut": _OPTED_OUT,
     "OptedOutException": _OPTED_OUT,
     "ParameterValueInvalid": _UNCLEAR,
-    "RequestExpired": (Outcome.MISCONFIGURED, "the clock of this machine is wrong"),
+    "RequestExpired": (Outcome.MISCONFIGURED, "this machine's clock is wrong"),
     "ServiceUnavailable": _FAULT,
     "SignatureDoesNotMatch": _KEYS,
     "Throttled": _SLOW_DOWN,
@@ -108,7 +108,7 @@ class Adapter(base.Adapter):
         )
         identity = answers.identity(answered.get("MessageId"))
         if identity is None:
-            raise ProviderError("Amazon SNS accepted, but told no id", Outcome.UNKNOWN)
+            raise ProviderError("Amazon SNS accepted, but returned no id", Outcome.UNKNOWN)
         return base.Result(Outcome.ACCEPTED, identity, is_delivered=True)
 
     def check(self) -> base.Health:
@@ -119,7 +119,7 @@ class Adapter(base.Adapter):
             dollars = f"{Decimal(str(limit)):f}" if limit else ""
         except InvalidOperation:
             dollars = ""
-        sentence = f"its spend limit is {dollars} USD a month" if dollars else "it tells no spend limit"
+        sentence = f"its spend limit is {dollars} USD a month" if dollars else "it has no spend limit"
         return base.Health(True, f"Amazon SNS accepts the access key; {sentence}.")
 
     def _attributes(self, message: base.OutgoingMessage) -> dict[str, dict[str, str]]:

@@ -84,10 +84,10 @@ class Adapter(base.Adapter):
         ),
         Setting(
             "confirms_receipts",
-            _("Ask Eskiz whether a receipt is true"),
+            _("Confirm delivery reports with Eskiz"),
             SettingKind.BOOLEAN,
             default=True,
-            help=_("Receipts are not signed. Off: the secret in the webhook address is all there is."),
+            help=_("Delivery reports are not signed. Off: only the secret in the webhook address protects them."),
         ),
         Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://notify.eskiz.uz/api"),
     )
@@ -129,11 +129,11 @@ class Adapter(base.Adapter):
         try:
             answer = self._ask("GET", f"/message/sms/status_by_id/{identity}", timeouts=ASK_BACK)
         except ProviderError:
-            raise HookForged("Eskiz could not be asked whether the receipt is true") from None
+            raise HookForged("Eskiz could not confirm the delivery report") from None
         data = answers.read_object(answer).get("data")
         found = _status_word(data.get("status")) if answer.status == 200 and isinstance(data, dict) else ""
         if _STATUSES.get(found) is not _STATUSES[word]:
-            raise HookForged("Eskiz does not say what the receipt says")
+            raise HookForged("Eskiz does not confirm this delivery report")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         identity, word = _read_receipt(request)
@@ -152,7 +152,7 @@ class Adapter(base.Adapter):
             return answer
         answer = self._request(method, path, deadline, self._new_token(token, deadline), **content)
         if answer.status == 401:
-            raise ProviderError("Eskiz: a new token is refused", Outcome.MISCONFIGURED, provider_status="401")
+            raise ProviderError("Eskiz rejects a new token", Outcome.MISCONFIGURED, provider_status="401")
         return answer
 
     def _request(self, method: str, path: str, deadline: Deadline, token: str, **content: Any) -> HttpAnswer:
@@ -205,11 +205,11 @@ class Adapter(base.Adapter):
         if failure.outcome is Outcome.UNKNOWN:
             failure.outcome = Outcome.TEMPORARY
         if answer.status < 300:
-            text = "Eskiz: the log-in brought no token"
+            text = "Eskiz: the login returned no token"
             raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=failure.provider_status)
         if failure.outcome is Outcome.DECLINED or answer.status == 401:
             failure = ProviderError(
-                "Eskiz: e-mail address and password are not accepted",
+                "Eskiz rejects the e-mail address or password",
                 Outcome.MISCONFIGURED,
                 provider_status=failure.provider_status,
             )
@@ -260,7 +260,7 @@ def _read_receipt(request: base.HookRequest) -> tuple[str, str]:
     fields: Mapping[str, Any] = hooks.json_object(request.body) if is_json else hooks.form_fields(request.body)
     identity = next((found for name in _ID_FIELDS if (found := answers.identity(fields.get(name)))), None)
     if identity is None or not re.fullmatch(r"[0-9A-Za-z-]{1,100}", identity):
-        raise HookUnreadable("the receipt names no message")
+        raise HookUnreadable("the delivery report names no message")
     return identity, _status_word(fields.get("status"))
 
 

@@ -81,9 +81,9 @@ class Adapter(base.Adapter):
             SettingKind.URL,
             required=True,
             help=_(
-                "May hold {to}, {to_digits}, {code}, {text}, {message_id}, {channel}, {language}, {subject},"
-                " {project}, {hook_url}, where receipts are taken, and {username}, {password} and {secret}, which stand"
-                " below. It is stored in the clear: never write a password or key into it."
+                "You can use {to}, {to_digits}, {code}, {text}, {message_id}, {channel}, {language}, {subject}, "
+                "{project}, {hook_url} (with delivery reports on), and {username}, {password} and {secret} from "
+                "below. Watchword stores the URL unencrypted: never write a password or key into it."
             ),
         ),
         Setting(
@@ -119,45 +119,47 @@ class Adapter(base.Adapter):
             _("Password"),
             SettingKind.SECRET,
             help=_(
-                "For Basic authentication, or where {password} stands in the URL, a header or the body; then Basic"
-                " authentication is off."
+                "For Basic authentication, or for {password} in the URL, a header or the body; then Basic "
+                "authentication is off."
             ),
         ),
         Setting(
             "secret", _("Key or token"), SettingKind.SECRET, help=_("What {secret} stands for, such as an API key.")
         ),
-        Setting("success_status", _("Statuses that mean accepted"), default="2xx", help=_("Such as 2xx or 200, 202.")),
-        Setting("success_match", _("Text that an accepting answer holds"), help=_("Empty: the status decides.")),
+        Setting("success_status", _("“Accepted” HTTP statuses"), default="2xx", help=_("Such as 2xx or 200, 202.")),
+        Setting("success_match", _("Success text in the response"), help=_("Empty: the status decides.")),
         Setting(
             "message_id_path",
-            _("Where the JSON answer holds the gateway's id"),
+            _("ID field in the response"),
             help=_("Names and positions joined by dots, as in messages.0.id."),
         ),
         Setting(
             "has_receipts",
-            _("The gateway reports what became of a message"),
+            _("The gateway sends delivery reports"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("To {hook_url}, by GET, as a form or as JSON. Without it acceptance counts as delivery."),
+            help=_(
+                "To {hook_url}, by GET, as a form or as JSON. Without delivery reports, accepted counts as delivered."
+            ),
         ),
         Setting(
             "receipt_id_field",
-            _("Where a receipt holds the id"),
-            help=_("A field, or a path as above. It is the gateway's id if its answer holds one, else {message_id}."),
+            _("ID field in the report"),
+            help=_(
+                "A field, or a path as above. It is the gateway's id if its response contains one, else {message_id}."
+            ),
         ),
-        Setting("receipt_status_field", _("Where a receipt holds the status"), help=_("A field, or a path as above.")),
-        Setting(
-            "receipt_success", _("Statuses that mean delivered"), help=_("Separated by commas, as in delivered, read.")
-        ),
-        Setting("receipt_failed", _("Statuses that mean not delivered")),
-        Setting("receipt_sent", _("Statuses that mean on its way")),
+        Setting("receipt_status_field", _("Status field in the report"), help=_("A field, or a path as above.")),
+        Setting("receipt_success", _("“Delivered” statuses"), help=_("Separated by commas, as in delivered, read.")),
+        Setting("receipt_failed", _("“Not delivered” statuses")),
+        Setting("receipt_sent", _("“In transit” statuses")),
         Setting(
             "receipt_secret",
-            _("Secret of the receipts"),
+            _("Secret of the delivery reports"),
             SettingKind.SECRET,
-            help=_("Expected in a header. Empty: the secret in the webhook address is all there is."),
+            help=_("Expected in a header. Empty: only the secret in the webhook address protects the reports."),
         ),
-        Setting("receipt_secret_header", _("Header with that secret"), default="X-Receipt-Secret"),
+        Setting("receipt_secret_header", _("Header with this secret"), default="X-Receipt-Secret"),
     )
     shown_when = {
         **dict.fromkeys(("body", "content_type"), ("method", ("POST", "PUT"))),
@@ -187,7 +189,7 @@ class Adapter(base.Adapter):
                 errors["url"] = gettext("a GET needs {to} or {to_digits} in the URL")
         elif body and values["content_type"] == "json" and not _is_json(_render(body, _SAMPLE, _in_json, values)):
             errors["body"] = gettext(
-                "not JSON; placeholders other than {message_id} and {to_digits} stand inside strings"
+                "not JSON; placeholders other than {message_id} and {to_digits} must be inside strings"
             )
         if not _STATUSES.fullmatch(str(values["success_status"])):
             errors["success_status"] = gettext("statuses such as 2xx or 200, 202 are expected")
@@ -229,17 +231,17 @@ class Adapter(base.Adapter):
         answer = self.http.request("OPTIONS", url, headers=self._headers(_SAMPLE), auth=self._auth(), wants_body=False)
         if answer.status == 401:
             return base.Health(
-                False, "The gateway refuses our credentials with HTTP 401. Correct the user name, password or headers."
+                False, "The gateway rejects the credentials with HTTP 401. Correct the user name, password or headers."
             )
         return base.Health.reached(f"The gateway answers OPTIONS with HTTP {answer.status}")
 
     def verify_hook(self, request: base.HookRequest) -> None:
         if not self.settings["has_receipts"] or request.method not in ("GET", "POST"):
-            raise HookForged("no receipts are set up")
+            raise HookForged("delivery reports are not set up")
         expected = self.text("receipt_secret")
         given = request.headers.get(self.text("receipt_secret_header").lower(), "")
         if expected and not hooks.is_same(given, expected):
-            raise HookForged("the receipt does not carry the secret")
+            raise HookForged("the delivery report does not carry the secret")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         return base.HookReply(gateway_receipts.read(request, self.settings))
@@ -273,13 +275,13 @@ class Adapter(base.Adapter):
         status = str(answer.status)
         match = self.text("success_match")
         if match and match not in answer.text:
-            raise ProviderError("the answer lacks the text that means accepted", provider_status=status)
+            raise ProviderError("the response lacks the success text", provider_status=status)
         path = self.text("message_id_path")
         found = None
         if path:
             found = _find_id(answer, path)
             if found is None:
-                raise ProviderError("the answer lacks the gateway's id", Outcome.UNKNOWN, provider_status=status)
+                raise ProviderError("the response lacks the gateway's id", Outcome.UNKNOWN, provider_status=status)
         return base.Result(
             Outcome.ACCEPTED, found, provider_status=status, is_delivered=not self.settings["has_receipts"]
         )
@@ -313,7 +315,8 @@ def _credential_errors(values: Mapping[str, base.Value]) -> dict[str, str]:
     templates = {name: str(values[name]) for name in ("url", "headers", "body")}
     errors = {
         name: gettext(
-            "it is stored in the clear; write {password} or {secret} for a credential, and the credential below"
+            "Watchword stores it unencrypted; write {password} or {secret} for a credential, and enter the "
+            "credential below"
         )
         for name in ("url", "body")
         if _CREDENTIAL.search(templates[name])
@@ -334,7 +337,7 @@ def _headers_error(text: str) -> str:
     lines = _header_lines(text)
     names = [name.lower() for name, _ in lines]
     if len(set(names)) < len(names):
-        return gettext("a header stands there twice")
+        return gettext("a header appears twice")
     return next((problem for problem in (header_error(*line) for line in lines) if problem), "")
 
 

@@ -41,14 +41,14 @@ _STATUSES = {
 }
 # Android's words for a failure, as the app passes them on.
 _REASONS = {
-    "GENERIC_FAILURE": "the phone did not send it: look at the SIM card's credit and signal",
+    "GENERIC_FAILURE": "the phone did not send it: check the SIM card's credit and signal",
     "NO_SERVICE": "the phone has no network",
     "RADIO_OFF": "the phone's radio is off",
     "LIMIT_EXCEEDED": "the phone sends too many messages",
 }
 # The fields of a refused request; the first that is there counts.
 _FIELDS: dict[str, tuple[Outcome, str]] = {
-    "from": (Outcome.MISCONFIGURED, "the sender is no phone of the account"),
+    "from": (Outcome.MISCONFIGURED, "the sender is not a phone of the account"),
     "to": (Outcome.REFUSED, "the recipient's number is not valid"),
     "content": (Outcome.MISCONFIGURED, "the text is not accepted"),
 }
@@ -67,7 +67,7 @@ class Adapter(base.Adapter):
             _("Signing key of the webhooks"),
             SettingKind.SECRET,
             help=_(
-                "As entered with our webhook address. Empty: no reports are read, and acceptance counts as delivery."
+                "As entered with our webhook address. Empty: no delivery reports, and accepted counts as delivered."
             ),
         ),
         Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.httpsms.com"),
@@ -77,7 +77,7 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_key"])):
-            errors["api_key"] = gettext("the key holds a space or a character outside ASCII")
+            errors["api_key"] = gettext("the key contains a space or a non-ASCII character")
         if not re.fullmatch(r"\+[0-9]{5,15}", str(values["sender"])):
             errors["sender"] = gettext("a number such as +4915112345678 is expected")
         return errors
@@ -119,7 +119,7 @@ class Adapter(base.Adapter):
         """Check the token of the call, and that it is meant for our address."""
         key = self.text("signing_key")
         if not key or request.method != "POST":
-            raise HookForged("no reports are set up")
+            raise HookForged("delivery reports are not set up")
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             raise HookForged("the call carries no token")
@@ -135,10 +135,10 @@ class Adapter(base.Adapter):
         if word not in _STATUSES:
             return base.HookReply()
         if not isinstance(data, dict):
-            raise HookUnreadable("the report names no message")
+            raise HookUnreadable("the delivery report names no message")
         identity = answers.identity(data.get("message_id" if word == "message.send.expired" else "id"))
         if identity is None:
-            raise HookUnreadable("the report names no message")
+            raise HookUnreadable("the delivery report names no message")
         if word == "message.send.expired" and data.get("is_final") is False:
             return base.HookReply()
         reason = str(data.get("error_message"))

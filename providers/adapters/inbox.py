@@ -79,7 +79,7 @@ class Adapter(base.Adapter):
             count = len(self.store.list(LIST))
         except Exception as error:  # any error may come from the store
             raise _away(error) from None
-        return base.Health(True, f"The inbox holds {count} messages.")
+        return base.Health(True, f"The inbox contains {count} messages.")
 
 
 def _away(error: Exception) -> ProviderError:

@@ -42,7 +42,7 @@ _RECEIPTS = {
 _REFUSALS: dict[int, tuple[Outcome, str]] = {
     6: (Outcome.DECLINED, "the recipient's network is not enabled for the account"),
     8: (Outcome.REFUSED, "the recipient's number is not valid"),
-    10: (Outcome.REFUSED, "the recipient wants no such messages"),
+    10: (Outcome.REFUSED, "the recipient has opted out"),
     11: (Outcome.MISCONFIGURED, "the sender is not accepted"),
     12: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
     13: (Outcome.MISCONFIGURED, "the sender is blocked"),
@@ -51,9 +51,9 @@ _REFUSALS: dict[int, tuple[Outcome, str]] = {
     18: (Outcome.MISCONFIGURED, "a trial account writes to its registered number only"),
     19: (Outcome.DECLINED, "the account has no route to the recipient"),
     20: (Outcome.RECIPIENT_LIMITED, "the recipient got too many messages"),
-    21: (Outcome.TEMPORARY, "there is a fault on their side"),
-    23: (Outcome.UNKNOWN, "a message with this id was there before"),
-    24: (Outcome.MISCONFIGURED, "the message is misformed"),
+    21: (Outcome.TEMPORARY, "Infobip has a server error"),
+    23: (Outcome.UNKNOWN, "a message with this id exists already"),
+    24: (Outcome.MISCONFIGURED, "the message is malformed"),
     25: (Outcome.MISCONFIGURED, "the message is too long"),
     51: (Outcome.MISCONFIGURED, "the recipient is missing"),
     52: (Outcome.REFUSED, "the recipient's number is not valid"),
@@ -66,12 +66,12 @@ _ERRORS = {
     5: "the recipient's number is unknown",
     6: "the handset cannot be reached",
     9: "the recipient's number is not valid",
-    11: "the recipient's number has no SMS",
+    11: "the recipient's number cannot receive SMS",
     13: "the recipient's number is barred",
     27: "the handset cannot be reached",
     31: "the handset is busy",
     2049: "the recipient's number is blocked",
-    2050: "the recipient wants no such messages",
+    2050: "the recipient has opted out",
     2052: "the recipient's number is blocked",
     2053: "the sender is blocked",
     4103: "the recipient got too many messages",
@@ -84,7 +84,7 @@ _REQUEST_ERRORS: dict[str, tuple[Outcome, str]] = {
     "E401": (Outcome.MISCONFIGURED, "the API key is not accepted"),
     "E403": (Outcome.MISCONFIGURED, "the API key may not send messages"),
     "E429": (Outcome.RATE_LIMITED, "there are too many requests"),
-    "E500": (Outcome.TEMPORARY, "there is a fault on their side"),
+    "E500": (Outcome.TEMPORARY, "Infobip has a server error"),
     "UNAUTHORIZED": (Outcome.MISCONFIGURED, "the API key is not accepted"),
 }
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{0,59}")
@@ -112,7 +112,7 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_key"])):
-            errors["api_key"] = gettext("the key holds a space or a character outside ASCII")
+            errors["api_key"] = gettext("the key contains a space or a non-ASCII character")
         if "?" in str(values["base_url"]):
             errors["base_url"] = gettext("the address is expected without a query")
         return errors
@@ -185,7 +185,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 def _refusal(answer: HttpAnswer, status: Mapping[str, Any]) -> ProviderError:
     """Judge a refusal by its status. An unknown refusal has not been sent either."""
     code = answers.number(status.get("id"))
-    outcome, words = _REFUSALS.get(code or 0, (Outcome.TEMPORARY, "the message was not taken"))
+    outcome, words = _REFUSALS.get(code or 0, (Outcome.TEMPORARY, "Infobip did not accept the message"))
     is_limited = outcome in (Outcome.RATE_LIMITED, Outcome.RECIPIENT_LIMITED)
     retry_after = retry_after_seconds(answer) if is_limited else None
     text = f"Infobip: {words} ({_vendor_word(status.get('name')) or 'status'} {code})"

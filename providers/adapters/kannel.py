@@ -52,7 +52,7 @@ _REPORTS = {
     "8": ReceiptStatus.SENT,
     "16": ReceiptStatus.FAILED,
 }
-_ERRORS = {"2": "The operator could not deliver it", "16": "The operator refused it"}
+_ERRORS = {"2": "The operator could not deliver it", "16": "The operator rejected it"}
 _LATE = "The operator could not deliver it in time"
 _ACCEPTED = re.compile(r"([03]): ")  # accepted; queued, as no SMSC is connected
 _REASON = re.compile(r"\b(?:stat:([A-Z]{1,10})|err:([0-9A-Za-z]{1,8})|NACK/([0-9A-Fa-fx]{1,10}))")
@@ -121,7 +121,7 @@ class Adapter(base.Adapter):
         url = self.text("status_url")
         if not url:
             self.http.touch(self.text("url"))
-            detail = "Kannel can be reached; without its status page it cannot be asked more."
+            detail = "Kannel can be reached; only its status page would show more."
             return base.Health(True, detail, is_sure=False)
         query = urlencode({"password": self.settings["status_password"]})
         answer = self.http.request("GET", f"{url}?{query}")
@@ -134,7 +134,7 @@ class Adapter(base.Adapter):
         identity, mark = query.get("id", ""), query.get("m", "")
         is_ours = hooks.our_id(identity) is not None and hooks.is_same(mark, self._mark(identity))
         if request.method != "GET" or not (is_ours or _is_text(query)):
-            raise HookForged("the report does not carry our mark")
+            raise HookForged("the delivery report does not carry our signature")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         query = hooks.query_fields(request.query)
@@ -202,10 +202,10 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
         raise ProviderError(text, Outcome.DECLINED, provider_status=status)
     if answer.status == 400:
         raise ProviderError(
-            "Kannel takes the request for misformed (HTTP 400)", Outcome.MISCONFIGURED, provider_status=status
+            "Kannel calls the request malformed (HTTP 400)", Outcome.MISCONFIGURED, provider_status=status
         )
     if answer.status == 403:
-        text = "Kannel does not accept user name and password, or not from this address (HTTP 403)"
+        text = "Kannel rejects the user name and password, or this address (HTTP 403)"
         raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
     raise classify_status(answer)
 
@@ -213,7 +213,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 def _read_status(text: str, smsc: str) -> base.Health:
     """Read the plain form of the status page. It tells a wrong password with HTTP 200."""
     if text.strip() == "Denied":
-        return base.Health(False, "Kannel does not accept the status page's password, or not from this address.")
+        return base.Health(False, "Kannel rejects the status page's password, or this address.")
     running = re.search(r"^Status: ([a-z]{1,20})", text, re.MULTILINE)
     if running is None:
         return base.Health(False, "The status page is not the plain one of Kannel (status.txt).")
@@ -222,5 +222,7 @@ def _read_status(text: str, smsc: str) -> base.Health:
     links = re.findall(r"^\s+([^\s\[]+)\[[^\]]*\][^(\n]*\(([a-z-]+)", text, re.MULTILINE)
     mine = [state for name, state in links if not smsc or name == smsc]
     if smsc and not mine:
-        return base.Health(False, "Kannel runs, but has no SMSC of this name and would not say so when sending.")
+        return base.Health(
+            False, "Kannel runs, but has no SMSC with this name, and would not report that when sending."
+        )
     return base.Health("online" in mine, f"Kannel runs; {mine.count('online')} of {len(mine)} SMSC links are online.")

@@ -32,7 +32,7 @@ _REQUEST = (Outcome.MISCONFIGURED, "the request was not understood")
 _TIMING = (Outcome.MISCONFIGURED, "the time to send is not accepted")
 _CONTENT = (Outcome.MISCONFIGURED, "the text is not accepted")
 _ERRORS: dict[int, tuple[Outcome, str]] = {
-    100: (Outcome.TEMPORARY, "there is a fault on their side"),
+    100: (Outcome.TEMPORARY, "Play Mobile has a server error"),
     101: _REQUEST,
     102: (Outcome.MISCONFIGURED, "the account is locked"),
     **dict.fromkeys((103, 104, 105), (Outcome.MISCONFIGURED, "the account is not accepted")),

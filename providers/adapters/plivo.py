@@ -53,14 +53,14 @@ _STATUSES = {
 _REASONS = {
     10: "the message is not valid",
     20: "the network had a fault",
-    30: "the message was taken for spam",
+    30: "the carrier blocked the message as spam",
     40: "the sender's number is not valid",
     50: "the recipient's number is not valid",
     60: "the message went round in a loop",
     70: "the recipient cannot be reached any more",
     80: "the handset cannot be reached",
     90: "there is no route to the recipient",
-    100: "the carrier forbids it",
+    100: "the carrier does not allow it",
     110: "the message is too long",
     200: "the recipient has opted out",
     201: "the sender's number may not write to this country",
@@ -69,7 +69,7 @@ _REASONS = {
     450: "messages to this country are not enabled",
     900: "the balance is used up",
     910: "the account is disabled",
-    1000: "no reason is known",
+    1000: "the reason is unknown",
 }
 OPTED_OUT = 200
 
@@ -82,15 +82,15 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("auth_id", _("Auth ID"), required=True, help=_("MA or SA and 18 characters.")),
-        Setting("auth_token", _("Auth token"), SettingKind.SECRET, required=True, help=_("Verifies receipts as well.")),
+        Setting("auth_token", _("Auth token"), SettingKind.SECRET, required=True, help=_("Also verifies reports.")),
         Setting("sender", _("Sender"), help=_("A number such as 14155551234, or a name that is registered.")),
-        Setting("powerpack_uuid", _("Powerpack UUID"), help=_("Sends in the place of a sender.")),
+        Setting("powerpack_uuid", _("Powerpack UUID"), help=_("Sends instead of a sender number.")),
         Setting(
             "hides_text",
             _("Keep no text"),
             SettingKind.BOOLEAN,
             default=True,
-            help=_("Asks Plivo to leave the text out of its logs."),
+            help=_("Makes Plivo leave the text out of its logs."),
         ),
         Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.plivo.com"),
     )
@@ -134,7 +134,7 @@ class Adapter(base.Adapter):
         """Check the signature. While the token changes, a header of version 3 holds several: one of them must match."""
         headers = request.headers
         if request.method != "POST":
-            raise HookForged("we ask for receipts by POST")
+            raise HookForged("we expect delivery reports by POST")
         if "x-plivo-signature-v3" in headers:
             signed = f"{_signed_text(request)}.{headers.get('x-plivo-signature-v3-nonce', '')}"
             given = headers["x-plivo-signature-v3"].split(",")
@@ -144,13 +144,13 @@ class Adapter(base.Adapter):
         token = self.text("auth_token").encode()
         expected = base64.b64encode(hmac.digest(token, signed.encode("utf-8", "replace"), "sha256"))
         if not any(hooks.is_same(one.strip(), expected.decode()) for one in given):
-            raise HookForged("the signature does not hold")
+            raise HookForged("the signature is not valid")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         fields = hooks.form_fields(request.body)
         identity = answers.identity(fields.get("MessageUUID"))
         if identity is None:
-            raise HookUnreadable("the receipt names no message")
+            raise HookUnreadable("the delivery report names no message")
         word = fields.get("Status", "").lower()
         if word not in _STATUSES:
             return base.HookReply()

@@ -55,8 +55,8 @@ _STATUSES = {
 }
 _REASONS = {
     402: "there is no route to the recipient",
-    403: "there was a fault on their side",
-    404: "it failed for the moment",
+    403: "Sinch had a server error",
+    404: "it failed temporarily",
     405: "a parameter of the text has no value",
     406: "it was not sent in time",
     407: "it was cancelled",
@@ -85,7 +85,7 @@ class Adapter(base.Adapter):
             _("Secret of the webhooks"),
             SettingKind.SECRET,
             help=_(
-                "Where Sinch signs for this service plan. Empty: the secret in the webhook address is all there is."
+                "If Sinch signs for this service plan. Empty: only the secret in the webhook address protects reports."
             ),
         ),
         Setting(
@@ -103,7 +103,7 @@ class Adapter(base.Adapter):
         if not re.fullmatch(r"[0-9A-Za-z_-]{1,64}", str(values["service_plan_id"])):
             errors["service_plan_id"] = gettext("letters and digits are expected")
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_token"])):
-            errors["api_token"] = gettext("the token holds a space or a character outside ASCII")
+            errors["api_token"] = gettext("the token contains a space or a non-ASCII character")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
@@ -127,8 +127,8 @@ class Adapter(base.Adapter):
         if answer.status != 200:
             raise _explain(answer, data)
         if not isinstance(data.get("groups"), list):
-            return base.Health(False, "Sinch answered, but not about this service plan.")
-        return base.Health(True, "Sinch accepts the token. The balance cannot be asked.")
+            return base.Health(False, "Sinch answered, but not for this service plan.")
+        return base.Health(True, "Sinch accepts the token. It does not show the balance.")
 
     def verify_hook(self, request: base.HookRequest) -> None:
         """Check the HMAC-SHA256 of raw body, nonce and time, joined by dots."""

@@ -108,10 +108,10 @@ class Adapter(base.Adapter):
             help=_("Over all binds of a worker; 0: no limit."),
         ),
         Setting("enquire_seconds", _("Test a silent line after"), SettingKind.NUMBER, default=30, help=_("Seconds.")),
-        Setting("receipts", _("Ask for delivery receipts"), SettingKind.BOOLEAN, default=True),
+        Setting("receipts", _("Request delivery reports"), SettingKind.BOOLEAN, default=True),
         Setting(
             "ids",
-            _("Message ids in receipts"),
+            _("Message ids in delivery reports"),
             SettingKind.CHOICE,
             default="same",
             choices=(
@@ -222,10 +222,10 @@ class Adapter(base.Adapter):
         fingerprint, _, state = self._read_state().partition(" ")
         if fingerprint == self._fingerprint():
             bound, _, problem = state.partition(" ")
-            why = f" The last try to bind: {problem}." if problem else ""
+            why = f" Error of the last attempt to bind: {problem}." if problem else ""
             return base.Health(int(bound) == len(plan.binds), f"{bound} of {len(plan.binds)} binds are up.{why}")
         plan.open(plan.binds[0], lambda *_: None).hang_up()
-        return base.Health(True, "The message centre accepted a bind. No connections worker holds one.")
+        return base.Health(True, "The message centre accepted a bind. No connections worker has one open.")
 
     def plan(self) -> BindConfig:
         names = ("system_id", "password", "system_type")
@@ -239,7 +239,7 @@ class Adapter(base.Adapter):
             window=int(self.settings["window"]),
             rate=int(self.settings["rate"]),
             enquire_seconds=int(self.settings["enquire_seconds"]),
-            refusal=partial(answers.refusal, "refused the bind"),
+            refusal=partial(answers.refusal, "rejected the bind"),
         )
 
     @property
@@ -290,9 +290,9 @@ class Adapter(base.Adapter):
 
     def read_answer(self, answer: Pdu) -> base.Result:
         if answer.status:
-            raise answers.refusal("refused the message", answer.status)
+            raise answers.refusal("rejected the message", answer.status)
         if answer.command != Command.SUBMIT_SM_RESP:
-            raise ProviderError("the message centre's answer makes no sense", Outcome.UNKNOWN)
+            raise ProviderError("the message centre's answer is invalid", Outcome.UNKNOWN)
         identity = answers.comparable(pdu.message_id(answer.body), self.ids, is_given=True)
         return base.Result.accepted(identity or None, is_delivered=not self.settings["receipts"])
 

@@ -44,14 +44,14 @@ _STATUSES = {
 }
 # Android's words for a failure, and the app's own.
 _REASONS = {
-    "RESULT_ERROR_GENERIC_FAILURE": "the phone did not send it: look at the SIM card's credit and signal",
+    "RESULT_ERROR_GENERIC_FAILURE": "the phone did not send it: check the SIM card's credit and signal",
     "RESULT_ERROR_RADIO_OFF": "the phone's radio is off",
     "RESULT_ERROR_NO_SERVICE": "the phone has no network",
     "RESULT_ERROR_LIMIT_EXCEEDED": "the phone sends too many messages",
     "RESULT_ERROR_FDN_CHECK_FAILURE": "the SIM card allows fixed numbers only",
-    "RESULT_NETWORK_REJECT": "the operator refused it",
+    "RESULT_NETWORK_REJECT": "the operator rejected it",
     "RESULT_NO_DEFAULT_SMS_APP": "the phone has no default app or SIM card for SMS",
-    "RESULT_RIL_NETWORK_REJECT": "the operator refused it",
+    "RESULT_RIL_NETWORK_REJECT": "the operator rejected it",
     "RESULT_RIL_REQUEST_RATE_LIMITED": "the phone sends too many messages",
     "RESULT_RIL_SIM_ABSENT": "the phone has no SIM card",
 }
@@ -73,7 +73,7 @@ class Adapter(base.Adapter):
             "signing_key",
             _("Signing key of the webhooks"),
             SettingKind.SECRET,
-            help=_("From the app's settings. Empty: no reports are read, and acceptance counts as delivery."),
+            help=_("From the app's settings. Empty: no delivery reports, and accepted counts as delivered."),
         ),
         Setting("device_id", _("Device id"), help=_("Of one phone. Empty: any of the account's.")),
         Setting(
@@ -88,7 +88,7 @@ class Adapter(base.Adapter):
             _("Address of the API"),
             SettingKind.URL,
             default="https://api.sms-gate.app/3rdparty/v1",
-            help=_("A server of yours ends in /3rdparty/v1 too; a phone in local mode has no path."),
+            help=_("Your own server's address ends in /3rdparty/v1 too; a phone in local mode has no path."),
         ),
     )
 
@@ -145,7 +145,7 @@ class Adapter(base.Adapter):
         """Check the HMAC-SHA256 of the raw body with the time behind it."""
         key = self.text("signing_key")
         if not key or request.method != "POST":
-            raise HookForged("no reports are set up")
+            raise HookForged("delivery reports are not set up")
         timestamp = request.headers.get("x-timestamp", "")
         signed = request.body + timestamp.encode("utf-8", "replace")
         expected = hmac.new(key.encode(), signed, "sha256").hexdigest()
@@ -161,7 +161,7 @@ class Adapter(base.Adapter):
         payload = event.get("payload")
         identity = answers.identity(payload.get("messageId")) if isinstance(payload, dict) else None
         if not isinstance(payload, dict) or identity is None:
-            raise HookUnreadable("the report names no message")
+            raise HookUnreadable("the delivery report names no message")
         return base.HookReply((_receipt(word, identity, str(payload.get("reason", ""))),))
 
     def _url(self, path: str) -> str:

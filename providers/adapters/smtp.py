@@ -251,7 +251,7 @@ class _Bounded(io.RawIOBase):
         count = self._socket.recv_into(buffer)
         self._left -= count
         if self._left < 0:
-            raise OSError("the mail server talks too much")
+            raise OSError("the mail server's answer is too long")
         return count
 
 

@@ -204,7 +204,7 @@ class Adapter(base.Adapter):
         }
         found = self._call("getUpdates", fields, timeout=Timeouts(total=DEFAULT.total + seconds))
         if not isinstance(found, list):
-            raise ProviderError("Telegram's answer makes no sense")
+            raise ProviderError("Telegram's answer is invalid")
         return found
 
     def _hook_state(self) -> str:
@@ -272,9 +272,9 @@ def _refusal(answer: HttpAnswer, found: Mapping[str, Any]) -> ProviderError:
     if status == 403:  # with a right token it always means the chat
         return ProviderError("the bot may not write to this user", Outcome.REFUSED, provider_status="forbidden")
     if status == 400:
-        return ProviderError("Telegram does not accept the request", Outcome.MISCONFIGURED, provider_status="400")
+        return ProviderError("Telegram rejects the request", Outcome.MISCONFIGURED, provider_status="400")
     if status == 409:
-        sentence = "something else fetches this bot's updates: a webhook, or a second program"
+        sentence = "another program receives this bot's updates, by a webhook or by polling"
         return ProviderError(sentence, Outcome.MISCONFIGURED, provider_status="409")
     error = classify_status(HttpAnswer(status, answer.headers, b""))
     seconds = as_object(found.get("parameters")).get("retry_after")

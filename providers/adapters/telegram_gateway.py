@@ -37,16 +37,16 @@ _ERROR = re.compile(r"[A-Z_]{1,64}")  # no digits: what is quoted must not hold 
 
 # The meaning of an error by its beginning; the first match counts.
 _ERRORS = (
-    ("ACCESS_TOKEN_", Outcome.MISCONFIGURED, "does not accept the token"),
+    ("ACCESS_TOKEN_", Outcome.MISCONFIGURED, "rejects the token"),
     ("BALANCE_NOT_ENOUGH", Outcome.OUT_OF_FUNDS, "reports that the balance is used up"),
-    ("PHONE_NUMBER_NOT_FOUND", Outcome.NO_ACCOUNT, "knows no account with this number"),
-    ("PHONE_NUMBER_", Outcome.REFUSED, "does not accept this number"),
-    ("SENDER_", Outcome.MISCONFIGURED, "does not accept the sender's channel"),
-    ("CODE_", Outcome.MISCONFIGURED, "does not accept the code's form"),
-    ("TTL_", Outcome.MISCONFIGURED, "does not accept the time to live"),
-    ("PAYLOAD_", Outcome.MISCONFIGURED, "does not accept the payload"),
-    ("CALLBACK_URL_", Outcome.MISCONFIGURED, "does not accept the callback URL"),
-    ("REQUEST_ID_", Outcome.MISCONFIGURED, "does not accept the request id"),
+    ("PHONE_NUMBER_NOT_FOUND", Outcome.NO_ACCOUNT, "finds no account with this number"),
+    ("PHONE_NUMBER_", Outcome.REFUSED, "rejects this number"),
+    ("SENDER_", Outcome.MISCONFIGURED, "rejects the sender's channel"),
+    ("CODE_", Outcome.MISCONFIGURED, "rejects the form of the code"),
+    ("TTL_", Outcome.MISCONFIGURED, "rejects the time to live"),
+    ("PAYLOAD_", Outcome.MISCONFIGURED, "rejects the payload"),
+    ("CALLBACK_URL_", Outcome.MISCONFIGURED, "rejects the callback URL"),
+    ("REQUEST_ID_", Outcome.MISCONFIGURED, "rejects the request id"),
     ("UNKNOWN_METHOD", Outcome.MISCONFIGURED, "does not know the method; is the base URL right?"),
 )
 
@@ -80,7 +80,7 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not _TOKEN.fullmatch(str(values["token"])):
-            errors["token"] = gettext("the token holds a space or a character outside ASCII")
+            errors["token"] = gettext("the token contains a space or a non-ASCII character")
         if values["sender_username"] and not _USERNAME.fullmatch(str(values["sender_username"])):
             errors["sender_username"] = gettext("a user name without @ is expected: letters, digits and _")
         if "?" in str(values["base_url"]):
@@ -124,7 +124,7 @@ class Adapter(base.Adapter):
         error = found.get("error")
         if found["ok"] is not True and error not in ("REQUEST_ID_INVALID", "REQUEST_ID_REQUIRED"):
             raise _refusal(error)
-        return base.Health(True, "Telegram accepts the token. The balance cannot be asked without paying.")
+        return base.Health(True, "Telegram accepts the token. Reading the balance would cost money.")
 
     def verify_hook(self, request: base.HookRequest) -> None:
         """Check the HMAC-SHA256 of time and body. Its key is the SHA-256 of the token.
@@ -196,13 +196,13 @@ def _refusal(error: object) -> ProviderError:
     if flood:
         seconds = min(float(flood[1]), MAX_RETRY_AFTER_SECONDS)
         return ProviderError(
-            "Telegram asks to slow down", Outcome.RATE_LIMITED, provider_status="FLOOD_WAIT", retry_after=seconds
+            "Telegram limits our sending rate", Outcome.RATE_LIMITED, provider_status="FLOOD_WAIT", retry_after=seconds
         )
     word = text if _ERROR.fullmatch(text) else ""
     for start, outcome, sentence in _ERRORS:
         if text.startswith(start):
             return ProviderError(f"Telegram {sentence}", outcome, provider_status=word or start.rstrip("_"))
-    return ProviderError("Telegram refused with an error we do not know", Outcome.UNKNOWN, provider_status=word)
+    return ProviderError("Telegram rejected it with an unknown error", Outcome.UNKNOWN, provider_status=word)
 
 
 def _is_callback(url: str | None) -> bool:

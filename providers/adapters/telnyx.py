@@ -43,7 +43,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     10002: (Outcome.DECLINED, "a number, the sender's or the recipient's, is not valid"),
     10003: (Outcome.MISCONFIGURED, "the address for reports is not accepted"),
     10004: (Outcome.MISCONFIGURED, "the request lacks something"),
-    10007: (Outcome.TEMPORARY, "there is a fault on their side"),
+    10007: (Outcome.TEMPORARY, "Telnyx has a server error"),
     10009: (Outcome.MISCONFIGURED, "the API key is not accepted"),
     10010: (Outcome.MISCONFIGURED, "the API key may not do this"),
     10011: (Outcome.RATE_LIMITED, "there are too many requests"),
@@ -77,9 +77,9 @@ _STATUSES = {
 }
 _REASONS = {
     40001: "the recipient's number gets no SMS",
-    40002: "the message was taken for spam",
+    40002: "the carrier blocked the message as spam",
     40003: "the sender is blocked for spam",
-    40004: "the recipient's carrier refused it",
+    40004: "the recipient's carrier rejected it",
     40005: "it was not delivered in time",
     40006: "the recipient's carrier cannot be reached",
     40007: "the message went round in a loop",
@@ -89,7 +89,7 @@ _REASONS = {
     40012: "the recipient's number is not valid",
     40013: "the sender's number is not valid",
     40014: "it was not sent in time",
-    40015: "the message was taken for spam",
+    40015: "the carrier blocked the message as spam",
     OPTED_OUT: "the recipient has opted out",
 }
 _EVENTS = ("message.sent", "message.finalized")
@@ -103,7 +103,7 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("api_key", _("API key"), SettingKind.SECRET, required=True),
-        Setting("public_key", _("Public key"), required=True, help=_("Of the account. Verifies receipts.")),
+        Setting("public_key", _("Public key"), required=True, help=_("Of the account. Verifies delivery reports.")),
         Setting("sender", _("Sender"), help=_("A number such as +14155551234, or a name.")),
         Setting(
             "messaging_profile_id",
@@ -117,7 +117,7 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_key"])):
-            errors["api_key"] = gettext("the key holds a space or a character outside ASCII")
+            errors["api_key"] = gettext("the key contains a space or a non-ASCII character")
         if _public_key(str(values["public_key"])) is None:
             errors["public_key"] = gettext("a key of 32 bytes in Base64 is expected")
         if not values["sender"] and not values["messaging_profile_id"]:
@@ -164,20 +164,20 @@ class Adapter(base.Adapter):
         try:
             key.verify(signature, timestamp.encode("utf-8", "replace") + b"|" + request.body)
         except InvalidSignature:
-            raise HookForged("the signature does not hold") from None
+            raise HookForged("the signature is not valid") from None
         hooks.require_fresh(timestamp)
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         """Read one event. We pass over those that are not about a message's way, such as messages of users."""
         event = hooks.json_object(request.body).get("data")
         if not isinstance(event, dict):
-            raise HookUnreadable("the call holds no event")
+            raise HookUnreadable("the call contains no event")
         if event.get("event_type") not in _EVENTS:
             return base.HookReply()
         payload = event.get("payload")
         identity = answers.identity(payload.get("id")) if isinstance(payload, dict) else None
         if not isinstance(payload, dict) or identity is None:
-            raise HookUnreadable("the report names no message")
+            raise HookUnreadable("the delivery report names no message")
         word = next((str(one.get("status")) for one in answers.objects(payload.get("to"))), "")
         if word not in _STATUSES:
             return base.HookReply()

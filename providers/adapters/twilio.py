@@ -59,13 +59,13 @@ SPOKEN = {
 
 _MISCONFIGURED = {
     10001: "the account is not active",
-    20003: "the credentials are not accepted",
+    20003: "the credentials are not valid",
     20404: "there is no such account or resource",
     21210: "the sender's number is not verified",
     21212: "the sender is not valid",
     21606: "the sender is not a number of this account",
     21608: "a trial account writes to verified numbers only",
-    21609: "the webhook address is not accepted",
+    21609: "the webhook address is not valid",
     21659: "the sender is not a number of this account",
     30007: "the message was filtered",
     30034: "the sender is not registered in the United States",
@@ -81,17 +81,17 @@ _REFUSED = {
     21211: "the recipient's number is not valid",
     21217: "the recipient's number is not valid",
     21610: "the recipient has opted out",
-    21614: "the recipient is no mobile number",
+    21614: "the recipient is not a mobile number",
     30004: "the message was blocked",
     30005: "the recipient's number is unknown or no longer in use",
     30006: "the recipient is a landline or its carrier cannot be reached",
 }
 _TEMPORARY = {
     21611: "the sender's queue is full",
-    21730: "there is maintenance",
+    21730: "Twilio is under maintenance",
     30001: "the queue overflowed",
     30003: "the handset cannot be reached",
-    30008: "an unknown fault of the carrier",
+    30008: "the carrier had an unknown error",
 }
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     20429: (Outcome.RATE_LIMITED, "there are too many requests"),
@@ -146,22 +146,22 @@ class Adapter(base.Adapter):
             "auth_token",
             _("Auth token"),
             SettingKind.SECRET,
-            help=_("Verifies receipts, also where an API key sends. Without it there are none."),
+            help=_("Also verifies delivery reports, even if an API key sends. Without it there are none."),
         ),
         Setting(
             "signing_key_secret",
             _("Secret of the webhook signing key"),
             SettingKind.SECRET,
-            help=_("Only where receipts are signed by HMAC_SHA256 with a key of their own."),
+            help=_("Only if delivery reports are signed by HMAC_SHA256 with their own key."),
         ),
         Setting("from_number", _("Sender"), help=_("A number such as +14155552345; for SMS also a registered name.")),
-        Setting("messaging_service_sid", _("Messaging service SID"), help=_("Sends SMS in the place of a sender.")),
+        Setting("messaging_service_sid", _("Messaging service SID"), help=_("Sends SMS instead of a sender number.")),
         Setting(
             "privacy",
             _("Keep no text and no number"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("Asks Twilio to discard the text and to obscure the recipient (SMS)."),
+            help=_("Makes Twilio discard the text and obscure the recipient (SMS)."),
         ),
         Setting("say_voice", _("Voice"), help=_("As in Polly.Joanna. Empty: the language's own.")),
         Setting(
@@ -219,7 +219,7 @@ class Adapter(base.Adapter):
         url = f"{request.url}?{request.query}" if request.query else request.url
         signed = (hmac.new(secret, (variant + fields).encode(), digest).digest() for variant in _port_variants(url))
         if not any(hooks.is_same(given, base64.b64encode(expected).decode()) for expected in signed):
-            raise HookForged("the signature does not hold")
+            raise HookForged("the signature is not valid")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         fields = hooks.form_fields(request.body)

@@ -38,11 +38,11 @@ MAX_CALLBACK_LENGTH = 100  # characters: Vonage's bound of callback
 
 _OUR_FAULT = "the request was not understood"
 _ERRORS: dict[int, tuple[Outcome, str]] = {
-    1: (Outcome.RATE_LIMITED, "messages are sent too fast"),
+    1: (Outcome.RATE_LIMITED, "the account sends too fast"),
     2: (Outcome.MISCONFIGURED, _OUR_FAULT),
     3: (Outcome.MISCONFIGURED, _OUR_FAULT),
-    4: (Outcome.MISCONFIGURED, "key and secret are not accepted"),
-    5: (Outcome.TEMPORARY, "there is a fault on their side"),
+    4: (Outcome.MISCONFIGURED, "the key or the secret is not valid"),
+    5: (Outcome.TEMPORARY, "Vonage has a server error"),
     6: (Outcome.DECLINED, "the message or its recipient is not valid"),
     7: (Outcome.REFUSED, "the recipient's number is barred"),
     8: (Outcome.MISCONFIGURED, "the account is barred"),
@@ -68,19 +68,19 @@ _STATUSES = {
     "rejected": ReceiptStatus.FAILED,
 }
 _REASONS = {
-    1: "no reason is known",
+    1: "the reason is unknown",
     2: "the handset cannot be reached",
     3: "the recipient's number is no longer in use",
     4: "the recipient's number is barred",
     5: "the number's carrier could not be found",
-    6: "the message was taken for spam",
+    6: "the carrier blocked the message as spam",
     7: "the handset is busy",
     8: "the network had a fault",
-    9: "the recipient wants no messages from this sender",
+    9: "the recipient has opted out",
     10: "the message is not valid",
     11: "there is no route to the recipient",
     12: "the recipient cannot be reached",
-    13: "the recipient's age forbids it",
+    13: "the recipient is too young for it",
     14: "the recipient's carrier blocks such messages",
     15: "the recipient's prepaid balance is used up",
     50: "the DLT entity id does not fit",
@@ -108,7 +108,9 @@ class Adapter(base.Adapter):
             "signature_secret",
             _("Signature secret"),
             SettingKind.SECRET,
-            help=_("Verifies receipts, where signing is on. Empty: the secret in the webhook address is all there is."),
+            help=_(
+                "Verifies delivery reports, if signing is on. Empty: only the webhook address's secret protects them."
+            ),
         ),
         Setting(
             "signature_method",
@@ -125,10 +127,12 @@ class Adapter(base.Adapter):
         ),
         Setting(
             "has_account_webhook",
-            _("Receipts are set up in the account"),
+            _("Delivery reports are set up in the account"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("Our webhook address is entered there. Without that, one of more than 100 characters gets none."),
+            help=_(
+                "Enter our webhook address there. Without it, an address of more than 100 characters gets no reports."
+            ),
         ),
         Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://rest.nexmo.com"),
     )
@@ -179,7 +183,7 @@ class Adapter(base.Adapter):
         fields = _fields(request)
         identity = answers.identity(fields.get("messageId"))
         if identity is None:
-            raise HookUnreadable("the receipt names no message")
+            raise HookUnreadable("the delivery report names no message")
         word = str(fields.get("status", ""))
         if word not in _STATUSES:
             return base.HookReply()
@@ -218,7 +222,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
     if not parts or None in statuses:
         raise classify_status(answer)
     if refused and len(refused) < len(parts):
-        text = f"Vonage took only {len(parts) - len(refused)} of the text's {len(parts)} parts"
+        text = f"Vonage accepted only {len(parts) - len(refused)} of the text's {len(parts)} parts"
         raise ProviderError(text, Outcome.UNKNOWN, provider_status=str(refused[0]))
     if refused:
         raise _explain(answer, refused[0])
@@ -238,7 +242,7 @@ def _price(parts: list[dict[str, Any]]) -> base.MessagePrice | None:
 
 def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:
     """Judge a status in our words: Vonage's sentences may quote the recipient. An unknown status tells nothing."""
-    outcome, words = _ERRORS.get(status or 0, (Outcome.UNKNOWN, "an error we do not know"))
+    outcome, words = _ERRORS.get(status or 0, (Outcome.UNKNOWN, "an unknown error"))
     retry_after = retry_after_seconds(answer) if outcome is Outcome.RATE_LIMITED else None
     text = f"Vonage: {words} (status {status})"
     is_suppressed = status in _SUPPRESSED_STATUSES
@@ -253,7 +257,7 @@ def _fields(request: base.HookRequest) -> dict[str, Any]:
         return hooks.json_object(request.body)
     lists = hooks.form_lists(request.query if request.method == "GET" else request.body)
     if any(len(values) > 1 for values in lists.values()):
-        raise HookUnreadable("a field stands there twice")
+        raise HookUnreadable("a field appears twice")
     return {name: values[0] for name, values in lists.items()}
 
 

@@ -54,12 +54,12 @@ _MISCONFIGURED = {
     131047: "only a template may be sent",
     131048: "the number has reached its spam limit",
     131064: "the number has reached its limit after violations",
-    132000: "the template takes other parameters",
+    132000: "the template needs other parameters",
     132001: "there is no such template in this language",
     132005: "the template is too long",
     132007: "the template violates a policy",
-    132008: "the template does not take this value",
-    132012: "the template wants parameters of another form",
+    132008: "the template does not accept this value",
+    132012: "the template needs parameters of another form",
     132015: "the template is paused",
     132016: "the template is disabled",
     133016: "the number was registered too often",
@@ -68,8 +68,8 @@ _REFUSED = {
     130472: "the recipient is in an experiment without such messages",
     131021: "the recipient is the sender",
     131049: "the message was withheld from this recipient",
-    131050: "the recipient wants no such messages",
-    131062: "the recipient is no phone number",
+    131050: "the recipient has opted out",
+    131062: "the recipient is not a phone number",
 }
 _RATE_LIMITED = {
     4: "the app calls too often",
@@ -77,15 +77,15 @@ _RATE_LIMITED = {
     130429: "the number sends too fast",
 }
 _TEMPORARY = {
-    131000: "something went wrong there",
+    131000: "Meta has a server error",
     131016: "the service is not available",
     131057: "the account is in maintenance",
-    135000: "something went wrong there",
+    135000: "Meta has a server error",
 }
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     NO_ACCOUNT: (Outcome.NO_ACCOUNT, "the recipient cannot be reached on WhatsApp"),
     131042: (Outcome.OUT_OF_FUNDS, "there is a problem with the payment"),
-    PAIR_LIMIT: (Outcome.RECIPIENT_LIMITED, "this recipient was written to a moment ago"),
+    PAIR_LIMIT: (Outcome.RECIPIENT_LIMITED, "this recipient got a message a moment ago"),
     130497: (Outcome.DECLINED, "the account may not write to this country"),
     **{code: (Outcome.MISCONFIGURED, words) for code, words in _MISCONFIGURED.items()},
     **{code: (Outcome.REFUSED, words) for code, words in _REFUSED.items()},
@@ -146,13 +146,13 @@ class Adapter(base.Adapter):
             "app_secret",
             _("App secret"),
             SettingKind.SECRET,
-            help=_("Signs the status calls. Without it there are none, and acceptance counts as delivery."),
+            help=_("Signs the status calls. Without it there are none, and accepted counts as delivered."),
         ),
         Setting(
             "verify_token",
             _("Verify token"),
             SettingKind.SECRET,
-            help=_("Any word of yours; enter the same one at Meta beside the webhook address."),
+            help=_("Any word you choose; enter the same one at Meta next to the webhook address."),
         ),
         Setting("api_version", _("API version"), default="v23.0"),
         Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://graph.facebook.com"),
@@ -201,7 +201,7 @@ class Adapter(base.Adapter):
             return base.Health(False, "The API answered, but not about this phone number.")
         quality = str(data.get("quality_rating", ""))
         quality_text = f"; its quality is {quality.lower()}" if re.fullmatch(r"[A-Z_]{1,20}", quality) else ""
-        return base.Health(True, f"Token and phone number work{quality_text}. The template cannot be asked about.")
+        return base.Health(True, f"Token and phone number work{quality_text}. Meta offers no check of the template.")
 
     def verify_hook(self, request: base.HookRequest) -> None:
         """Check the call. A GET is the hand-shake and shows the verify token; any other is signed over its raw body."""
@@ -219,7 +219,7 @@ class Adapter(base.Adapter):
         if request.method == "GET":
             challenge = hooks.query_fields(request.query).get("hub.challenge", "")
             if not _CHALLENGE.fullmatch(challenge):
-                raise HookUnreadable("the hand-shake has no challenge")
+                raise HookUnreadable("the handshake has no challenge")
             return base.HookReply(body=challenge.encode())
         data = hooks.json_object(request.body)
         found = (_receipt(status) for status in _statuses(data, self.text("phone_number_id")))
@@ -229,7 +229,7 @@ class Adapter(base.Adapter):
         token = self.text("verify_token")
         is_right = hooks.is_same(query.get("hub.verify_token", ""), token)
         if not token or not is_right or query.get("hub.mode") != "subscribe":
-            raise HookForged("the hand-shake does not show the verify token")
+            raise HookForged("the handshake does not show the verify token")
 
     def _url(self, path: str = "") -> str:
         root = self.text("base_url").rstrip("/")
@@ -284,7 +284,7 @@ def _find(code: int) -> tuple[Outcome, str] | None:
 
 def _default(answer: HttpAnswer, *, is_transient: bool) -> tuple[Outcome, str]:
     if is_transient and answer.status != 429:
-        return Outcome.TEMPORARY, "a passing fault"
+        return Outcome.TEMPORARY, "a temporary error"
     error = classify_status(answer)
     return error.outcome, str(error)
 

@@ -31,9 +31,9 @@ _POSTMARK = {  # numbers of Postmark's documentation
 }
 _MANDRILL = {  # reasons of Mandrill's documentation
     "hard-bounce": (Outcome.REFUSED, "the mailbox does not exist"),
-    "soft-bounce": (Outcome.REFUSED, "the mailbox took no mail several times"),
+    "soft-bounce": (Outcome.REFUSED, "the mailbox rejected several messages"),
     "spam": (Outcome.REFUSED, "the recipient has complained"),
-    "unsub": (Outcome.REFUSED, "the recipient wants no mail"),
+    "unsub": (Outcome.REFUSED, "the recipient has opted out"),
     "invalid": (Outcome.REFUSED, "the address is not valid"),
     "custom": (Outcome.DECLINED, "the account's own list denies the recipient"),
     "invalid-sender": (Outcome.MISCONFIGURED, "the sender is not accepted"),
@@ -78,7 +78,7 @@ def explain(service: str, error: Exception | None, call: LibraryCall) -> Provide
 def recipient_refused(service: str, call: LibraryCall) -> ProviderError:
     """The refusal of a mail's one recipient. Mandrill's reason may say that the fault is ours."""
     reason = _mandrill_reason(call) if service == MANDRILL else ""
-    outcome, words = _MANDRILL.get(reason, (Outcome.REFUSED, "the recipient is refused"))
+    outcome, words = _MANDRILL.get(reason, (Outcome.REFUSED, "the recipient was rejected"))
     known = reason if reason in _MANDRILL else ""
     return ProviderError(
         f"{SERVICES[service].label}: {words}{f' ({known})' if known else ''}",

@@ -66,7 +66,7 @@ class Vendor:
     def verify(self, site: Site, token: str, *, http: HttpClient, url: str = "") -> ChallengeResult:
         """Ask the vendor, for at most 3 seconds. ``url`` is for tests. Never raises."""
         if len(token) > self.max_token_characters or not (token.isascii() and token.isprintable()):
-            return ChallengeResult(ChallengeOutcome.FAILED, "the token has not the form of one")
+            return ChallengeResult(ChallengeOutcome.FAILED, "the token is malformed")
         try:
             response = http.request("POST", url or self.verify_url, form=self.form(site, token), timeout=TIMEOUTS)
         except ProviderError as error:
@@ -79,7 +79,7 @@ class Vendor:
         except ValueError:
             answer = None
         if response.status >= 500 or not isinstance(answer, dict) or not isinstance(answer.get("success"), bool):
-            return ChallengeResult(ChallengeOutcome.UNAVAILABLE, f"its answer makes no sense (HTTP {response.status})")
+            return ChallengeResult(ChallengeOutcome.UNAVAILABLE, f"its answer is invalid (HTTP {response.status})")
         if answer["success"]:
             return self.read_answer(site, answer)
         return self._read_errors(answer.get("error-codes"))
@@ -105,10 +105,10 @@ class Vendor:
         errors = {code for code in codes if isinstance(code, str)} if isinstance(codes, list) else set()
         known = ", ".join(sorted(errors & (self.our_errors | self.passing_errors)))
         if errors & self.our_errors:
-            return ChallengeResult(ChallengeOutcome.MISCONFIGURED, f"it does not accept our request ({known})")
+            return ChallengeResult(ChallengeOutcome.MISCONFIGURED, f"it rejects our request ({known})")
         if errors & self.passing_errors:
-            return ChallengeResult(ChallengeOutcome.UNAVAILABLE, f"it has a fault of its own ({known})")
-        return ChallengeResult(ChallengeOutcome.FAILED, "it does not accept the token")
+            return ChallengeResult(ChallengeOutcome.UNAVAILABLE, f"it has a server error ({known})")
+        return ChallengeResult(ChallengeOutcome.FAILED, "it rejects the token")
 
 
 def _age(moment: Any) -> float | None:

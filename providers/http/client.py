@@ -190,22 +190,22 @@ def classify_status(answer: HttpAnswer) -> ProviderError:
     status = answer.status
     retry_after = None
     if 200 <= status < 300:
-        outcome, text = Outcome.UNKNOWN, "accepted, but the answer makes no sense"
+        outcome, text = Outcome.UNKNOWN, "accepted, but its answer is invalid"
     elif 300 <= status < 400:
-        outcome, text = Outcome.MISCONFIGURED, "answered with a redirect, which is not followed"
+        outcome, text = Outcome.MISCONFIGURED, "answered with a redirect, which Watchword does not follow"
     elif status == 402:
-        outcome, text = Outcome.OUT_OF_FUNDS, "asks for payment"
+        outcome, text = Outcome.OUT_OF_FUNDS, "wants payment"
     elif status in (408, 429):
-        outcome, text = Outcome.RATE_LIMITED, "asks to slow down"
+        outcome, text = Outcome.RATE_LIMITED, "limits the sending rate"
         retry_after = retry_after_seconds(answer)
     elif status in (401, 403, 404, 405, 407, 410, 415):
-        outcome, text = Outcome.MISCONFIGURED, "does not accept these settings"
+        outcome, text = Outcome.MISCONFIGURED, "rejects these settings"
     elif 400 <= status < 500:
-        outcome, text = Outcome.DECLINED, "refused the message"  # the status does not say whose fault that is
+        outcome, text = Outcome.DECLINED, "rejected the message"  # the status does not say whose fault that is
     elif status in GATEWAY_STATUSES:
-        outcome, text = Outcome.UNKNOWN, "gave no answer to the server in front of it"
+        outcome, text = Outcome.UNKNOWN, "did not answer its own gateway"
     else:
-        outcome, text = Outcome.TEMPORARY, "has a fault of its own"
+        outcome, text = Outcome.TEMPORARY, "has a server error"
         retry_after = retry_after_seconds(answer)
     message = f"the provider {text} (HTTP {status})"
     return ProviderError(message, outcome, provider_status=str(status), retry_after=retry_after)
@@ -230,7 +230,7 @@ def header_error(name: str, value: str) -> str:
     if name.lower() in RESERVED_HEADERS:
         return _("the header {name} is set by this service").format(name=name)
     if not _HEADER_VALUE.fullmatch(value):
-        return _("the value of the header {name} holds a line break or a character outside ASCII").format(name=name)
+        return _("the value of the header {name} contains a line break or a non-ASCII character").format(name=name)
     return ""
 
 

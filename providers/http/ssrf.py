@@ -98,7 +98,7 @@ def read_url(url: str, allowed_networks: Sequence[str] = ()) -> Url:
 @lru_cache(maxsize=64)  # a provider's URL hardly ever changes; few URLs with codes stay in memory
 def _read_url(url: str, allowed_networks: tuple[str, ...]) -> Url:
     if _UNPRINTABLE.search(url):
-        raise AddressBlocked(_("the URL holds a space, a backslash or a control character"))
+        raise AddressBlocked(_("the URL contains a space, a backslash or a control character"))
     if _ESCAPED_HOST.match(url):
         raise AddressBlocked(_("the URL cannot be read"))
     try:

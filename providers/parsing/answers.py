@@ -44,6 +44,6 @@ def balance_health(vendor: str, amount: object, unit: object) -> Health:
     except InvalidOperation:
         left = Decimal("NaN")
     if not left.is_finite() or not isinstance(unit, str) or not re.fullmatch(r"[A-Z]{3}|credits", unit):
-        return Health(False, f"{vendor} answered, but told no balance.")
+        return Health(False, f"{vendor} answered, but returned no balance.")
     balance = f"{left:f} {unit}"
     return Health(left > 0, f"{vendor} accepts the credentials; the balance is {balance}.", balance)

@@ -42,12 +42,12 @@ def errors(values: Mapping[str, Value]) -> dict[str, str]:
         return found
     for name in ("receipt_id_field", "receipt_status_field", "receipt_success"):
         if not values[name]:
-            found[name] = _("receipts need this setting")
+            found[name] = _("delivery reports need this setting")
     taken: set[str] = set()
     for name in _WORD_SETTINGS:
         words = set(_words(values[name]))
         if words & taken:
-            found[name] = _("a status stands in two lists")
+            found[name] = _("a status appears in two lists")
         taken |= words
     return found
 
@@ -58,7 +58,7 @@ def read(request: HookRequest, settings: Mapping[str, Value]) -> tuple[Receipt, 
     identity = _look_up(sources, str(settings["receipt_id_field"]))
     word = _look_up(sources, str(settings["receipt_status_field"]))
     if identity is None or word is None:
-        raise HookUnreadable("the receipt lacks its id or its status")
+        raise HookUnreadable("the delivery report lacks its id or its status")
     known = {word: status for name, status in _WORD_SETTINGS.items() for word in _words(settings[name])}
     status = known.get(word.lower())
     if status is None:
@@ -66,7 +66,7 @@ def read(request: HookRequest, settings: Mapping[str, Value]) -> tuple[Receipt, 
     is_theirs = bool(settings["message_id_path"])
     ours = None if is_theirs else hooks.our_id(identity)
     if not is_theirs and ours is None:
-        raise HookUnreadable("the receipt's id is not one of ours")
+        raise HookUnreadable("the delivery report has an unknown id")
     receipt = Receipt(
         status,
         provider_message_id=identity if is_theirs else None,

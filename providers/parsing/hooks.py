@@ -133,7 +133,7 @@ def is_same(given: str, expected: str) -> bool:
 def require_same(given: str, expected: str) -> None:
     """Raise :class:`HookForged` unless the given signature is the expected one."""
     if not is_same(given, expected):
-        raise HookForged("the signature does not hold")
+        raise HookForged("the signature is not valid")
 
 
 def require_fresh(timestamp: str) -> None:

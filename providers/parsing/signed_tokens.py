@@ -36,7 +36,7 @@ def read(token: str, secret: str, *, issuer: str, algorithms: Collection[str] = 
     now = time.time()
     begins, ends = _moment(claims, "nbf"), _moment(claims, "exp")
     if claims.get("iss") != issuer or not begins - LEEWAY_SECONDS <= now <= ends + LEEWAY_SECONDS:
-        raise HookForged("the token is another's, too old or from the future")
+        raise HookForged("the token is for somebody else, too old or from the future")
     return claims
 
 
@@ -53,5 +53,5 @@ def _object(part: str) -> dict[str, Any]:
 def _moment(claims: dict[str, Any], name: str) -> float:
     value = claims.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise HookForged("the token tells no time")
+        raise HookForged("the token has no time")
     return value

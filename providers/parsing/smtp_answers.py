@@ -57,7 +57,7 @@ def explain(error: OSError | ValueError, *, is_in_doubt: bool) -> ProviderError:
         return ProviderError("no confirmation came from the mail server", Outcome.UNKNOWN)
     if isinstance(error, smtplib.SMTPRecipientsRefused):
         code, answer = next(iter(error.recipients.values()))
-        return _refusal_of("refused the recipient", code, answer)
+        return _refusal_of("rejected the recipient", code, answer)
     if isinstance(error, smtplib.SMTPResponseException):
         return _explain_answer(error)
     if isinstance(error, smtplib.SMTPServerDisconnected):
@@ -79,21 +79,21 @@ def _explain_answer(error: smtplib.SMTPResponseException) -> ProviderError:
     if isinstance(error, smtplib.SMTPConnectError):
         return _refusal("refused the connection", code, answer, Outcome.TEMPORARY)
     if isinstance(error, smtplib.SMTPAuthenticationError):
-        return _refusal("refused the login", code, answer, Outcome.MISCONFIGURED)
+        return _refusal("rejected the login", code, answer, Outcome.MISCONFIGURED)
     if isinstance(error, smtplib.SMTPSenderRefused):
-        return _refusal("refused the sender", code, answer, Outcome.MISCONFIGURED)
+        return _refusal("rejected the sender", code, answer, Outcome.MISCONFIGURED)
     if isinstance(error, smtplib.SMTPDataError):
         return _explain_content(code, answer)
-    return _refusal("refused a command", code, answer, Outcome.MISCONFIGURED)
+    return _refusal("rejected a command", code, answer, Outcome.MISCONFIGURED)
 
 
 def _explain_content(code: int, answer: bytes | str) -> ProviderError:
     """Judge refused content: it is our fault, unless the server looks at the recipient only now."""
     if code < 400:
-        return ProviderError("the mail server's answer makes no sense", Outcome.UNKNOWN)
+        return ProviderError("the mail server's answer is invalid", Outcome.UNKNOWN)
     if _fault(code, _enhanced(answer), "") is Outcome.REFUSED:
-        return _refusal_of("refused the content", code, answer)
-    return _refusal("refused the content", code, answer, Outcome.MISCONFIGURED)
+        return _refusal_of("rejected the content", code, answer)
+    return _refusal("rejected the content", code, answer, Outcome.MISCONFIGURED)
 
 
 def _refusal_of(what: str, code: int, answer: bytes | str) -> ProviderError:
@@ -101,9 +101,9 @@ def _refusal_of(what: str, code: int, answer: bytes | str) -> ProviderError:
     enhanced, text = _enhanced(answer), _decode(answer)
     outcome = _fault(code, enhanced, text)
     if outcome is Outcome.MISCONFIGURED:
-        what = "refuses us"
+        what = "rejects our server"
     elif outcome is Outcome.DECLINED:
-        what = "refused the message"
+        what = "rejected the message"
     refusal = _refusal(what, code, answer, outcome)
     is_passing = bool(_RATE.search(text))  # some servers write 5.2.1 if a mailbox gets too many mails
     refusal.is_suppressed = refusal.outcome is Outcome.REFUSED and enhanced in HARD_BOUNCE and not is_passing

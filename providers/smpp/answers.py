@@ -29,7 +29,7 @@ _REFUSALS = {
     0x0F: (Outcome.MISCONFIGURED, "the system id is not known"),
     0x14: (Outcome.RATE_LIMITED, "its queue is full"),
     0x15: (Outcome.MISCONFIGURED, "the service type is not valid"),
-    0x43: (Outcome.MISCONFIGURED, "it takes no user data header or no esm_class of ours"),
+    0x43: (Outcome.MISCONFIGURED, "it does not accept our user data header or esm_class"),
     0x45: (Outcome.TEMPORARY, "submitting failed"),
     0x48: (Outcome.MISCONFIGURED, "the sender's type of number is not valid"),
     0x49: (Outcome.MISCONFIGURED, "the sender's numbering plan is not valid"),
@@ -37,7 +37,7 @@ _REFUSALS = {
     0x51: (Outcome.MISCONFIGURED, "the recipient's numbering plan is not valid"),
     0x53: (Outcome.MISCONFIGURED, "the system type is not valid"),
     0x58: (Outcome.RATE_LIMITED, "too many messages at a time"),
-    0x62: (Outcome.MISCONFIGURED, "it takes no validity of this kind"),
+    0x62: (Outcome.MISCONFIGURED, "it does not accept this kind of validity"),
 }
 
 # The words of the text form, by the number in the TLV message_state.

@@ -171,7 +171,7 @@ class BindPool:
                         self._next_at = now + messages / self.plan.rate
                     return chosen
                 if now >= deadline:
-                    raise ProviderError("the message centre takes no more at the moment", Outcome.RATE_LIMITED)
+                    raise ProviderError("the message centre accepts no more messages right now", Outcome.RATE_LIMITED)
                 self._changed.wait((min(deadline, may_leave_at) if free else deadline) - now)
 
     def _give_back(self, session: SmppSession) -> None:

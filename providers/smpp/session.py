@@ -86,7 +86,7 @@ class SmppSession:
     def bind(self, command: Command, body: bytes) -> None:
         """Bind to the centre. Raises :class:`providers.errors.ProviderError` and :class:`Refused`."""
         if command not in _BINDS:
-            raise ValueError(f"{command.name} is no bind")
+            raise ValueError(f"{command.name} is not a bind")
         answer = self._call(command, body, seconds=self.answer_seconds)
         if answer.status:
             raise Refused(answer.status)
@@ -179,7 +179,7 @@ class SmppSession:
             with self._io:
                 self._socket.sendall(bytes(pdu))
         except OSError:
-            self.end("the message centre takes nothing any more")
+            self.end("the message centre accepts nothing any more")
             raise NotConnected("the connection to the message centre is lost") from None
 
     def _read(self) -> None:
@@ -216,7 +216,7 @@ class SmppSession:
         """Send an enquiry over a silent line, and end the session if the line stays silent."""
         silent = time.monotonic() - self._heard_at
         if silent > self._enquire_seconds + self.answer_seconds:
-            self.end("the message centre fell silent")
+            self.end("the message centre stopped answering")
         elif silent > self._enquire_seconds and not self._has_enquired:
             self._has_enquired = True
             sequence = next(self._sequences) % MAX_SEQUENCE + 1

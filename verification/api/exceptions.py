@@ -110,7 +110,7 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
         case DisallowedHost():
             return ApiError("host_not_allowed")
         case UnreadablePostError():
-            return ApiError("parse_error", "The body did not arrive whole.")
+            return ApiError("parse_error", "The request body is incomplete.")
         case SuspiciousOperation() | BadRequest() | MultiPartParserError():
             return ApiError("parse_error", "The request cannot be read.")
         case OperationalError() | InterfaceError():

@@ -73,7 +73,7 @@ def bulkhead(project_id: int | None, wait: Wait = Wait.TENANTS_SERVER) -> Iterat
     _local.is_waiting = True
     try:
         if any(each.in_atomic_block for each in connections.all(initialized_only=True)):
-            log.error("A request waits for somebody outside in the middle of a transaction, which holds locks.")
+            log.error("A request waits for an outside server in the middle of a transaction, which keeps locks.")
         yield
     finally:
         _local.is_waiting = False

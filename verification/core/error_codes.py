@@ -58,7 +58,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
             "The body is not JSON as the service reads it: broken, empty, not an object, nested deeper than five "
             "levels, or with a member name that appears twice."
         ),
-        remedy="Mend the code that builds the request. The same body will be refused again.",
+        remedy="Fix the code that builds the request. Retrying the same body fails again.",
         further="integrate.md#errors-waiting-retrying",
         twilio=_INVALID_PARAMETER,
     ),
@@ -382,7 +382,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
         detail="The database is away; nothing was accepted.",
         extra={"retry_after": 1},
         meaning=(
-            "The database is away or busy for a moment, or the operator has stopped all sending. Nothing was accepted."
+            "The database is not available for a moment, or the operator has stopped all sending. Nothing was accepted."
         ),
         remedy="Retry after `retry_after` seconds; nothing is done twice.",
         further="operate.md#when-something-is-down",

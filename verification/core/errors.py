@@ -75,7 +75,7 @@ OUTCOMES = {
     "session_locked": ("too_many_attempts", "The session is locked by wrong codes. Create a new one."),
     "session_sends": (
         "too_many_sends",
-        "The session's five sends are used up. Its last code holds until the session ends.",
+        "The session's five sends are used up. Its last code is valid until the session ends.",
     ),
     "challenge_used": ("challenge_failed", "The answer to the challenge was used before. Solve a new one."),
     "suppressed": ("recipient_not_allowed", ""),

@@ -85,7 +85,7 @@ def log_unserved(request: HttpRequest, reason: str) -> None:
         log.error(f"{words}, as there were more than %s in a second.", left_out, LINES_A_SECOND)
     if is_left:
         fields = {"request_id": getattr(request, "id", "-"), "path": endpoint_of(request), "error": reason}
-        log.error("the database is away or busy", extra=fields)
+        log.error("the database does not answer or is busy", extra=fields)
 
 
 class ForgedForms(logging.Filter):

@@ -27,7 +27,7 @@ _WORDS = (  # the first that fits
     (TimeoutError, gettext_noop("The mail server did not answer in time")),
     (socket.gaierror, gettext_noop("The mail server's host name is unknown (EMAIL_URL)")),
     (OSError, gettext_noop("The mail server cannot be reached")),
-    (ValueError, gettext_noop("The mail holds a character that no mail may have")),
+    (ValueError, gettext_noop("The mail contains a character that no mail may have")),
 )
 
 

@@ -130,7 +130,7 @@ def _warn_of_unread(address: str) -> None:
     try:
         cache.set(UNREAD_KEY, address, UNREAD_SECONDS)
     except (RedisError, ConnectionInterrupted):
-        log.debug("The cache is away; only this line says so.")
+        log.debug("The cache does not answer; only this line says so.")
 
 
 @lru_cache(maxsize=MAX_REMEMBERED)

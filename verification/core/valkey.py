@@ -52,7 +52,7 @@ class Sentinels(Sentinel):
         try:
             found: tuple[str, int] = super().discover_master(service_name)  # type: ignore[no-untyped-call]
         except MasterNotFoundError:  # redis' own text tells every option of every connection
-            text = f"no sentinel tells where the primary of {service_name!r} is: check addresses, name, password."
+            text = f"no sentinel knows the primary of {service_name}: check addresses, name, password."
             raise MasterNotFoundError(text) from None
         return found
 

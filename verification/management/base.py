@@ -157,9 +157,9 @@ def explain(error: Exception) -> str:
         return f"The database{where} is not up to date ({first_line}). Run: manage.py migrate"
     is_away = isinstance(error, (OperationalError, InterfaceError)) and not getattr(error.__cause__, "sqlstate", None)
     if is_away:
-        hint = POOLER_HINT if POOLER_REFUSES in first_line else "Is it running, and DATABASE_URL right?"
-        return f"The database is away: {first_line}. {hint}"
-    return f"The database refuses: {first_line}"
+        hint = POOLER_HINT if POOLER_REFUSES in first_line else "Is it running, and is DATABASE_URL right?"
+        return f"The database does not answer: {first_line}. {hint}"
+    return f"The database rejects the connection: {first_line}"
 
 
 def own_url() -> str:

@@ -88,9 +88,9 @@ class ListConsumer(dramatiq.Consumer):
 
     def _note(self, *, is_away: bool, why: str = "") -> None:
         if is_away and not self.is_away:
-            log.warning("The broker is away; messages go out with the sweep. (%s)", why)
+            log.warning("The broker does not answer; the workers' sweep delivers the messages. (%s)", why)
         if self.is_away and not is_away:
-            log.info("The broker is back.")
+            log.info("The broker answers again.")
         self.is_away = is_away
 
 

@@ -38,7 +38,7 @@ class LivenessFile:
             self.path.touch()
         elif not self.is_told:
             self.is_told = True
-            log.error("The worker hangs: no longer at work are %s.", ", ".join(hanging))
+            log.error("The worker hangs; these parts no longer respond: %s.", ", ".join(hanging))
 
     def remove(self) -> None:
         if self.path:

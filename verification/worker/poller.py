@@ -76,7 +76,9 @@ class Poller(threading.Thread, Generic[Row]):
                 pause = min(max(POLL_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
                 reason = sql.reason(error)
                 if reason != logged or time.monotonic() >= tell_at:
-                    again = f"It is tried again every {MAX_PAUSE_SECONDS:.0f} s at least; the log tells when it works."
+                    again = (
+                        f"Watchword retries at least every {MAX_PAUSE_SECONDS:.0f} s; the log says when it works again."
+                    )
                     log.error("%s failed: %s. %s", self.name, reason, again)
                     logged, tell_at = reason, time.monotonic() + TELL_AGAIN_SECONDS
             finally:

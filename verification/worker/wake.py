@@ -38,6 +38,6 @@ def _send(queue: str, message_id: int) -> None:
         broker.wake(queue, message_id)
     except RedisError:
         _away.record_failure("broker")
-        log.warning("The broker is away; messages go out with the workers' sweep.")
+        log.warning("The broker does not answer; the workers' sweep delivers the messages.")
     else:
         _away.record_success("broker")

@@ -93,7 +93,7 @@ class Server:
                 if self.answers():
                     return
                 if time.monotonic() > deadline:
-                    raise EmbeddedUnavailable(f"{self.name} runs but is mute at {self.socket}; see {self.log}.")
+                    raise EmbeddedUnavailable(f"{self.name} runs but does not answer at {self.socket}; see {self.log}.")
                 time.sleep(POLL_SECONDS)
             with contextlib.suppress(FileNotFoundError):
                 self.log.replace(self.log.with_suffix(".log.1"))
@@ -159,7 +159,7 @@ def claim_folder(path: Path, account: Account, mode: int) -> None:
     permissions = found.st_mode & 0o777
     is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid in (os.geteuid(), account.uid)
     if not is_ours or permissions & ~mode:
-        raise EmbeddedUnavailable(f"{path} exists but is not a private folder of ours; remove it and start again.")
+        raise EmbeddedUnavailable(f"{path} exists but is not a private folder of Watchword; remove it and start again.")
     if permissions != mode:
         path.chmod(mode)
     if found.st_uid != account.uid:

@@ -138,7 +138,11 @@ def test_what_is_asked_again_and_again_logs_once_that_the_database_is_away_and_o
 
 
 def test_status_tells_on_which_side_the_clock_is(worker, monkeypatch):
-    for shift, words in ((0, "the same as the database's"), (-3.2, "3.2 s behind the database's"), (3.2, "3.2 s ahead of the")):
+    for shift, words in (
+        (0, "the same as the database's"),
+        (-3.2, "3.2 s behind the database's"),
+        (3.2, "3.2 s ahead of the"),
+    ):
         at = replace(degradation.current(), clock_ahead=shift)
         monkeypatch.setattr(degradation, "current", lambda at=at: at)
         assert words in run("status")

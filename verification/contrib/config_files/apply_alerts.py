@@ -30,7 +30,9 @@ def apply_alerts(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -
 
 def _bring(context: ApplyContext, found: AlertService | None, values: Mapping[str, Any], path: Path) -> None:
     if found is not None and found.kind != values["kind"]:
-        raise context.refuse((*path, "kind"), f"the service is of kind {found.kind}. Take another name for another.")
+        raise context.refuse(
+            (*path, "kind"), f"the service is of kind {found.kind}. Choose another name for another kind."
+        )
     row = found or AlertService(project=context.project, kind=values["kind"])
     stored = read(found) if found else ""
     text = None

@@ -37,7 +37,7 @@ def write(file: Mapping[str, Any], *, address: str = "") -> str:
     """Write the file of :func:`export.file_of`. ``address`` is the service's, by default ``BASE_URL``."""
     lines = [
         f"# yaml-language-server: $schema={address or settings.BASE_URL}{SCHEMA_PATH}",
-        "# Secrets stand here by name. docs/configuration-file.md says how they are given.",
+        "# The file only names secrets. docs/configuration-file.md says how to provide them.",
         f"watchword: {file['watchword']}",
         "projects:",
     ]

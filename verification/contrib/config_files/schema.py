@@ -32,15 +32,15 @@ MOST_FAULTS = 200  # faults that are put into words, up to a millisecond each; a
 Schema = dict[str, Any]
 
 _REFERENCE: Schema = {
-    "description": "A secret: the name by which the machine that applies the file knows it, never its text. null takes"
-    " it away. Left out, what is stored stays.",
+    "description": "A secret: the name by which the machine that applies the file finds it, never its value. null "
+    "removes it. Without it, the stored value stays.",
     "type": ["object", "null"],
     "properties": {sections.SECRET: {"type": "string", "pattern": SECRET_NAME}},
     "required": [sections.SECRET],
     "additionalProperties": False,
 }
 _ADDRESS = (
-    "The webhook's address or the bot's token, by the name under which the machine that applies the file knows it."
+    "The webhook's address or the bot's token, by the name under which the machine that applies the file finds it."
 )
 _KINDS = {  # of JSON, in words for people
     "object": gettext_lazy("names with values are expected"),
@@ -58,8 +58,8 @@ def schema() -> Schema:
     return {
         "$schema": DIALECT,
         "title": "Set-up of Watchword's projects",
-        "description": "What a file names is brought about; what it does not name stays. A part that is given is the"
-        " whole part: rows that it lacks are removed.",
+        "description": "The file's values replace the present ones; what it does not name stays. A part that it "
+        "contains is the whole part: rows that it lacks are removed.",
         **_object({"watchword": {"const": sections.FORMAT}, "projects": _rows({"$ref": "#/$defs/project"})}),
         "required": ["watchword", "projects"],
         "$defs": {
@@ -232,7 +232,7 @@ def _of_error(error: ValidationError) -> Iterator[Fault]:
             for name in set(asked) - error.instance.keys():
                 yield Fault(path, _("{name} is missing.").format(name=name))
         case "type" if sections.SECRET in schema.get("properties", ()):
-            yield Fault(path, _("a secret is not written into the file; write {secret: NAME} in its place."))
+            yield Fault(path, _("do not write a secret into the file; write {secret: NAME} instead."))
         case "type":
             yield Fault(path, f"{_KINDS[asked if isinstance(asked, str) else asked[0]]}.")
         case "const":
@@ -246,20 +246,23 @@ def _of_error(error: ValidationError) -> Iterator[Fault]:
                 _("write one of {names}.").format(names=", ".join(str(value) or "an empty text" for value in asked)),
             )
         case "minimum" | "maximum":
-            yield Fault(path, f"{asked:,} is the {'least' if error.validator == 'minimum' else 'most'}.")
+            yield Fault(path, f"the {'minimum' if error.validator == 'minimum' else 'maximum'} is {asked:,}.")
         case "maxLength" | "maxItems":
-            yield Fault(path, f"{asked:,} {'characters' if error.validator == 'maxLength' else 'entries'} is the most.")
+            yield Fault(
+                path,
+                f"at most {asked:,} {('characters' if error.validator == 'maxLength' else 'entries')} are allowed.",
+            )
         case "minLength":
             yield Fault(path, _("this must not be empty."))
         case "pattern":
             yield Fault(path, _("write a name of up to 100 letters, digits and _ that begins with a letter."))
         case _:
-            yield Fault(path, _("this is not what the schema asks for."))
+            yield Fault(path, _("this does not match the schema."))
 
 
 def _unknown(name: str, known: list[str]) -> str:
     if name in sections.NOT_SETTINGS:
-        return _("this is not set by a file: killswitch stops and resumes a project, and its name is the key.")
+        return _("a file cannot set this: killswitch stops and resumes a project, and its name is the key.")
     if near := difflib.get_close_matches(name, known, n=1):
-        return _("there is nothing of this name. Is {near} meant?").format(near=near[0])
-    return f"there is nothing of this name here{', but ' + ', '.join(known) if len(known) <= LISTED_NAMES else ''}."
+        return _("there is nothing with this name. Did you mean {near}?").format(near=near[0])
+    return f"there is nothing with this name here{', but ' + ', '.join(known) if len(known) <= LISTED_NAMES else ''}."

@@ -53,7 +53,7 @@ def _to_refusal(error: Exception, request: HttpRequest) -> ApiError:
         case ApiError():
             return error
         case UnreadablePostError():
-            return ApiError("parse_error", "The body did not arrive whole.")
+            return ApiError("parse_error", "The request body is incomplete.")
         case OperationalError() | InterfaceError():
             logs.log_unserved(request, sql.reason(error))
             return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)

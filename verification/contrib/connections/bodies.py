@@ -20,9 +20,9 @@ def read_json(body: bytes) -> dict[str, Any]:
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
-        raise CallUnreadable("the body is no JSON") from None
+        raise CallUnreadable("the body is not JSON") from None
     if not isinstance(found, dict):
-        raise CallUnreadable("the body is no object")
+        raise CallUnreadable("the body is not an object")
     return found
 
 
@@ -33,7 +33,7 @@ def read_json_or_form(call: Call) -> dict[str, Any]:
     try:
         pairs = parse_qsl(call.body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
-        raise CallUnreadable("the body is no form in UTF-8") from None
+        raise CallUnreadable("the body is not a form in UTF-8") from None
     return dict(pairs)
 
 

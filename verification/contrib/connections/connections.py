@@ -66,7 +66,7 @@ def add_connection(
             f"There is no channel {channel!r}. Give {AUTOMATIC} or one of: {', '.join(ChannelType.values)}."
         )
     if channel and ("email" if channel == ChannelType.EMAIL else "phone") not in kind.recipients:
-        raise UserError(f"{kind.label} hands over no codes for the channel {channel}.")
+        raise UserError(f"{kind.label} submits no codes for the channel {channel}.")
     name = name.strip() or str(kind.label)
     if len(name) > NAME_MAX_LENGTH or not name.isprintable():
         raise UserError(f"A name has at most {NAME_MAX_LENGTH} characters, in one line.")

@@ -48,7 +48,7 @@ def _judge(connection: ConnectionConfig, handed: Handed) -> HandedCode:
     except AddressInvalid:
         raise CallUnreadable("the recipient is neither a phone number nor an e-mail address") from None
     if not _CODE.fullmatch(handed.code):
-        raise CallUnreadable("the code is not of 4 to 10 letters and digits")
+        raise CallUnreadable("the code does not have 4 to 10 letters and digits")
     return HandedCode(
         connection_id=connection.id,
         address=address,

@@ -52,7 +52,7 @@ def zitadel(call: Call, secret: str, *, now: float) -> None:
         raise ProofInvalid("there is no signature")
     expected = hmac.new(secret.encode(), times[0].encode() + b"." + call.body, hashlib.sha256).hexdigest()
     if not _is_one_of(given, expected):
-        raise ProofInvalid("the signature is another one")
+        raise ProofInvalid("the signature is wrong")
     if abs(now - int(times[0])) > FRESH_SECONDS:
         raise ProofInvalid("the signature is too old")
 
@@ -72,7 +72,7 @@ def shared_secret(call: Call, secret: str, *, header: str = "") -> None:
     elif scheme.lower() == "basic":
         given.append(_password(rest.strip()))
     if not _is_one_of(given, secret):
-        raise ProofInvalid("the secret is another one")
+        raise ProofInvalid("the secret is wrong")
 
 
 def _password(encoded: str) -> str:

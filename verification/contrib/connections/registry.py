@@ -42,7 +42,7 @@ def clean_options(system: type[System], values: Mapping[str, str]) -> dict[str, 
             known = f"It has: {', '.join(names)}." if names else "It has none."
             raise UserError(f"{system.label} has no option {name!r}. {known}")
         if len(value) > MAX_OPTION or not value.isprintable():
-            raise UserError(f"{name}: at most {MAX_OPTION} characters in one line are taken.")
+            raise UserError(f"{name}: use at most {MAX_OPTION} characters in one line.")
     given = {name: value.strip() for name, value in values.items() if value.strip()}
     for option in system.declared:
         if option.is_required and not option.default and option.name not in given:

@@ -61,8 +61,9 @@ def require_prices(channel: Channel) -> None:
     unpriced = list(serving.in_order().filter(prices=None).values_list("name", flat=True))
     if unpriced:
         raise UserError(
-            f"The best for the money needs prices, and {', '.join(unpriced)} {'has' if len(unpriced) == 1 else 'have'}"
-            " none. Enter them on the provider's page first, or choose another way."
+            f"“Cheapest per verified user” needs prices, and {', '.join(unpriced)} "
+            f"{('has' if len(unpriced) == 1 else 'have')} none. Enter them on the provider's page first, or choose "
+            "another routing."
         )
 
 

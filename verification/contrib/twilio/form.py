@@ -41,10 +41,10 @@ def read(request: HttpRequest) -> dict[str, str]:
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
-        raise ApiError("parse_error", "The body is no form in UTF-8.") from None
+        raise ApiError("parse_error", "The body is not a form in UTF-8.") from None
     values = dict(pairs)
     if len(values) != len(pairs):
-        raise ApiError("parse_error", "A parameter stands in the body twice.")
+        raise ApiError("parse_error", "A parameter appears twice in the body.")
     return {name: value for name, value in values.items() if value}
 
 

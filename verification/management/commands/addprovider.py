@@ -54,7 +54,7 @@ class Command(WatchwordCommand):
             "--daily-budget",
             type=whole(least=0, most=MAX_BUDGET),
             metavar="N",
-            help="Maximum messages per day (UTC) over this channel of the project; 0 is no limit. Without it the "
+            help="Maximum messages per day (UTC) over this channel of the project; 0 means no limit. Without it the "
             f"channel keeps its own budget; a new SMS or voice channel gets {DEFAULT_DAILY_BUDGET:,}.",
         )
         parser.epilog = (

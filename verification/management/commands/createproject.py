@@ -23,7 +23,7 @@ PASSWORD_BYTES = 12
 LIVE_TEXT = (
     "The project has no channel yet: add a provider in the panel or with addprovider.\n"
     f"SMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} messages a day (UTC), with an alert at 80 %: to "
-    "change the budget, use the channel's page or addprovider --daily-budget; 0 is no limit."
+    "change the budget, use the channel's page or addprovider --daily-budget; 0 means no limit."
 )
 SANDBOX_TEXT = "This is a test project: it sends nothing, and docs/testing.md lists the outcome of each recipient."
 

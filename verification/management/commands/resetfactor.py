@@ -15,8 +15,8 @@ from verification.services.users import second_factor
 class Command(WatchwordCommand):
     help = "Remove the second factors of a user who has lost them. They set up another at their next login."
     epilog = (
-        "Watchword ends their panel sessions and records this in the audit log. First make sure that they asked for "
-        "it themselves.\n\n"
+        "Watchword ends their panel sessions and records this in the audit log. First make sure that the request is "
+        "really theirs.\n\n"
         "example:\n"
         "  manage.py resetfactor ann"
     )

@@ -61,7 +61,7 @@ def record_fault(provider: LiveProvider, result: Result) -> None:
     if is_set_aside:
         forget_providers()  # else this process's other threads ask it for up to a second more
         fault = {"outcome": result.outcome.value, "error": result.error}
-        log.warning("a provider is set aside for a while", extra=log_fields(provider) | fault)
+        log.warning("Watchword pauses a provider after repeated failures", extra=log_fields(provider) | fault)
 
 
 def log_fields(provider: LiveProvider) -> dict[str, Any]:

@@ -106,10 +106,10 @@ def _log_fields(message: ClaimedMessage) -> dict[str, Any]:
 
 def _send_or_close(message: ClaimedMessage) -> None:
     if message.is_over:
-        error = "Its session or its time ended before it could be sent."
+        error = "Its session or its own time ended before Watchword could send it."
         record.close(message, MessageStatus.EXPIRED, error=error)
     elif message.lost_leases > TOLERATED_DEATHS:
-        error = "Workers died while sending it; whether it arrived is not known."
+        error = "Workers stopped while sending it; it may or may not have arrived."
         record.await_receipt(message, for_seconds=receipt_seconds(message), error=error)
     else:
         Round(message, stopping=_stopping).run()

@@ -62,7 +62,7 @@ def _put_off(due: Due, error: Exception) -> None:
     now = sql.now()
     Message.objects.filter(**over, fallback_at__lte=now).update(fallback_at=now + AGAIN)
     fields = {"project": due.project_id, "error": sql.reason(error)}
-    log.warning("a fall-back waits for another turn", extra=fields)
+    log.warning("a fallback failed", extra=fields)
 
 
 def _take_up(due: Due, send_next: Callable[[ProjectConfig, Due], None]) -> None:
@@ -75,7 +75,7 @@ def _take_up(due: Due, send_next: Callable[[ProjectConfig, Due], None]) -> None:
         raise
     except Exception as error:  # a fault of ours must not keep other fall-backs from their turn
         fields = {"project": due.project_id, "error": type(error).__name__}
-        log.error("a fall-back failed", extra=fields)
+        log.error("no fallback to a channel", extra=fields)
 
 
 def _of_session(project: ProjectConfig, due: DueFallback) -> None:
@@ -111,7 +111,7 @@ def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collecti
         except ApiError as refusal:
             record_refusal(refusal)
             fields = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
-            log.info("no fall-back to a channel", extra=fields)
+            log.info("no fallback to a channel", extra=fields)
             continue
         return channel_type
     return None

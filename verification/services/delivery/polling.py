@@ -46,7 +46,7 @@ def set_webhook(bot: Provider) -> str:
         with bulkhead(bot.project_id):
             adapter.set_hook(url)
     except BulkheadFull as full:
-        raise UserError(f"Telegram was not told. {full.detail}") from None
+        raise UserError(f"Watchword could not reach Telegram. {full.detail}") from None
     return f"{settings.BASE_URL}/hooks/{bot.uuid}/…"
 
 
@@ -70,7 +70,7 @@ def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
             log.warning("%s: %s", bot.name, refusal.detail)
             time.sleep(PAUSE_SECONDS)
         except (OperationalError, InterfaceError) as error:
-            log.warning("%s: the database is away (%s); its updates wait.", bot.name, type(error).__name__)
+            log.warning("%s: the database does not answer (%s); its updates wait.", bot.name, type(error).__name__)
             time.sleep(PAUSE_SECONDS)
         else:
             offset = following  # the next call with this offset confirms the updates

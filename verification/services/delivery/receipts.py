@@ -119,7 +119,7 @@ def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
     if too many calls with unknown receipts come at once; the provider then reports again.
     """
     if len(receipts) > MAX_RECEIPTS:
-        raise HookUnreadable(f"a call brings at most {MAX_RECEIPTS} receipts")
+        raise HookUnreadable(f"a call contains at most {MAX_RECEIPTS} delivery reports")
     unknown = _record_all_known(provider, receipts)
     if unknown:
         _wait_for_acceptances(provider)
@@ -127,7 +127,7 @@ def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
         still_unknown = _record_all_known(provider, unknown)
         if still_unknown:
             fields = {"provider": provider.pk, "provider_name": provider.name, "receipts": len(still_unknown)}
-            log.info("receipts are for no message of ours", extra=fields)
+            log.info("delivery reports name unknown messages", extra=fields)
 
 
 def _wait_for_acceptances(provider: Provider) -> None:

@@ -187,7 +187,7 @@ class Round:
             not is_due_for_probe(provider, now) or sql.call("take_probe", provider=provider.id).take_probe
         ):
             return True
-        self.refusal.error = "The provider keeps failing and is set aside for a while."
+        self.refusal.error = "The provider is paused after repeated failures."
         self.refusal.retry_after = 0
         return False
 

@@ -190,7 +190,7 @@ def _of_providers() -> Iterator[object]:
     labels = "provider name type channel project"
     yield _gauge("provider_info", "The providers; 0 for one that is switched off.", labels, info)
     yield _gauge(
-        "breaker", "0: asked. 1: set aside. 0.5: its time is over, the next message is a probe.", "provider", aside
+        "breaker", "0: in use. 1: paused. 0.5: the pause has ended, the next message is a probe.", "provider", aside
     )
     yield _of_answers([row.pk for row in rows])
 

@@ -88,7 +88,7 @@ def send_over_next_channel(project: ProjectConfig, handed: HandedCode, *, used: 
         except ApiError as refusal:
             decisions.record_refusal(refusal)
             fields = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
-            log.info("no fall-back to a channel", extra=fields)
+            log.info("no fallback to a channel", extra=fields)
             continue
         return channel_type
     return None

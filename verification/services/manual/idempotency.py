@@ -99,7 +99,7 @@ def _answer(request: _Request, execute: Callable[[], dict[str, Any]]) -> Idempot
     except DecryptionFailed:
         raise ApiError(
             "idempotency_conflict",
-            "The message of this key was accepted, but its answer can no longer be read. Do not send it again.",
+            "Watchword accepted the message of this key, but can no longer read its answer. Do not send it again.",
         ) from None
     return IdempotentAnswer(answer, is_replayed=True)
 
@@ -120,7 +120,7 @@ def _claim(request: _Request, digest: bytes) -> IdempotentRequest:
         if getattr(error.__cause__, "sqlstate", "") == LOCK_NOT_AVAILABLE:
             raise ApiError(
                 "idempotency_conflict",
-                "The first request with this key is still at work. Repeat it in a moment.",
+                "The first request with this key is still running. Repeat it in a moment.",
                 retry_after=COME_BACK_SECONDS,
             ) from None
         raise

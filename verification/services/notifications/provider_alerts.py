@@ -19,9 +19,9 @@ DAY_SECONDS = 24 * 60 * 60  # an alert of a day is remembered for that long; the
 _WORDS = {
     Outcome.MISCONFIGURED: (
         "rejects our requests",
-        "The problem is your account and not the recipient: its credentials, the sender, the text, or an IP address "
-        "of ours that it does not allow. After five such answers in a row Watchword pauses the provider for a while. "
-        "Correct its settings or ask the provider.",
+        "The problem is your account and not the recipient: its credentials, the sender, the text, or our IP address, "
+        "which it does not allow. After five such answers in a row Watchword pauses the provider for a while. Correct "
+        "its settings or ask the provider.",
     ),
     Outcome.OUT_OF_FUNDS: (
         "is out of funds",

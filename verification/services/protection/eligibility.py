@@ -172,4 +172,4 @@ def record_refused(project: ProjectConfig, refusal: ApiError, *, to: str, sessio
             per_minute=EVENTS_PER_MINUTE,
         )
     except (DatabaseError, InterfaceError) as error:
-        log.warning("A refusal of project %s was not told as an event: %s", project.id, type(error).__name__)
+        log.warning("No event could be written for a refusal of project %s: %s", project.id, type(error).__name__)

@@ -29,8 +29,8 @@ def alert_on_browser(caller: Caller, origin: str) -> None:
         key=f"{caller.key_id} {today}",
         title="A secret key is used in a browser",
         detail=f"A request with the secret key {caller.key_id} came from the origin "
-        f"{origin[:ORIGIN_SHOWN_CHARACTERS]!r}; only browsers send an origin. Whoever opens that page can read "
-        "the key. Remove it from the page, where an API key is enough, and rotate it. If your own server "
+        f"{origin[:ORIGIN_SHOWN_CHARACTERS]!r}; only browsers send an origin. Anyone who opens that page can "
+        "read the key. Remove it from the page, where an API key is enough, and rotate it. If your own server "
         "forwards the Origin header, stop it from doing so.",
     )
     _alerted.begin((caller.key_id, today), DAY_SECONDS)

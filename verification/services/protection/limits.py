@@ -106,7 +106,7 @@ def count_wrong_proof(client_address: str) -> None:
     _hit(
         RateLimitItemPerMinute(WRONG_PROOFS_PER_MINUTE),
         f"proof:{network_of(client_address)}",
-        "Too many calls without a right proof came from this client address.",
+        "Too many requests without valid credentials came from this client address.",
     )
 
 
@@ -137,7 +137,7 @@ def count_puzzle(client_address: str) -> None:
     """Count one puzzle for this address. Raises ``rate_limited``."""
     if not is_neighbour(client_address):
         item = RateLimitItemPerMinute(PUZZLES_PER_MINUTE)
-        detail = "Too many puzzles were asked for from this client address."
+        detail = "Too many requests for puzzles came from this client address."
         _hit(item, f"puzzle:{network_of(client_address)}", detail, told_as=quotas.PUZZLES)
 
 
@@ -150,7 +150,7 @@ def require_few_failed_challenges(project: ProjectConfig, client_address: str) -
     if not window.remaining:
         raise ApiError(
             "rate_limited",
-            "Too many challenges were failed from this client address.",
+            "Too many failed challenges came from this client address.",
             retry_after=_seconds_until(window.reset_time),
         )
 
@@ -164,7 +164,7 @@ def count_failed_challenge(project: ProjectConfig, client_address: str) -> None:
 def count_look_up(user_id: int) -> None:
     """Count one look-up by a whole address, by this user of the panel. Raises ``rate_limited``."""
     item = RateLimitItemPerMinute(LOOK_UPS, LOOK_UP_MINUTES)
-    _hit(item, f"look-up:{user_id}", "Too many recipients were looked up.")
+    _hit(item, f"look-up:{user_id}", "You looked up too many recipients.")
 
 
 def network_of(client_address: str) -> str:
@@ -250,7 +250,7 @@ def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:
             answer = question(_shared_counter())
         except RedisError:
             _away.record_failure("cache")
-            log.warning("The cache is away; limits per second and address are counted in each process alone.")
+            log.warning("The cache does not answer; each process counts limits per second and address on its own.")
         else:
             _away.record_success("cache")
             return answer

@@ -139,7 +139,7 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     plain, secret = registry.split_secrets(provider.type, cleaned)
     kept = [name for name, value in stored.items() if value and name not in given]
     if kept and _servers(provider.type, plain) != _servers(provider.type, provider.settings):
-        raise SettingsInvalid(dict.fromkeys(kept, _("enter it again, as it would go to another server")))
+        raise SettingsInvalid(dict.fromkeys(kept, _("enter it again, because it would go to another server")))
     provider.settings = plain
     if secret != stored or plain != before:
         provider.checked_at = None  # the last check was of other settings
@@ -210,7 +210,7 @@ def check_provider(provider: Provider) -> Health:
         with bulkhead(provider.project_id):
             health = adapter.check()
     except BulkheadFull as full:
-        return Health(False, _("It was not asked. {detail}").format(detail=full.detail))
+        return Health(False, _("Watchword did not check it. {detail}").format(detail=full.detail))
     except ProviderError as error:
         return Health(False, error.sentence)
     except SettingsInvalid as error:
@@ -220,7 +220,7 @@ def check_provider(provider: Provider) -> Health:
     except registry.UnknownAdapter:
         return Health(False, _("This installation has no adapter {type!r}.").format(type=provider.type))
     except DecryptionFailed:
-        return Health(False, _("Its secrets cannot be decrypted; is a key of ENCRYPTION_KEYS missing?"))
+        return Health(False, _("Its secrets cannot be decrypted; is a key missing from ENCRYPTION_KEYS?"))
     if health.is_ok:
         Provider.objects.filter(pk=provider.pk).update(checked_at=sql.now())
     return health

@@ -67,7 +67,7 @@ def ask(provider: Provider) -> VendorBalance | None:
     health = check_provider(provider)
     amount, unit = _read(health.balance or "")
     if amount is None:
-        log.warning("provider %s told no balance", provider.pk)
+        log.warning("provider %s returned no balance", provider.pk)
         return None
     row, _ = VendorBalance.objects.get_or_create(
         provider=provider, day=timezone.now().date(), defaults={"amount": amount, "unit": unit}

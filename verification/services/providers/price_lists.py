@@ -85,7 +85,7 @@ def read(text: str) -> list[PriceLine]:
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")  # a form sends both characters for each end of a line
     if len(text) > MAX_CHARACTERS:
         raise ListRefused(
-            _("The list has {number} characters; {max_characters} are the most.").format(
+            _("The list has {number} characters; the maximum is {max_characters}.").format(
                 number=grouped(len(text)), max_characters=grouped(MAX_CHARACTERS)
             )
         )
@@ -101,7 +101,7 @@ def read(text: str) -> list[PriceLine]:
     columns = _columns(*table[0])
     if len(table) - 1 > MAX_LINES:
         raise ListRefused(
-            _("The list has {number} prices; {max_lines} are the most.").format(
+            _("The list has {number} prices; the maximum is {max_lines}.").format(
                 number=grouped(len(table) - 1), max_lines=grouped(MAX_LINES)
             )
         )
@@ -158,7 +158,7 @@ def replace(provider: Provider, lines: Iterable[PriceLine], *, number: int) -> N
     """
     with transaction.atomic():
         if not Provider.objects.filter(pk=provider.pk, price_list=number).update(price_list=number + 1):
-            raise UserError(_("Somebody else has replaced the prices meanwhile. Look at the difference again."))
+            raise UserError(_("Somebody else has replaced the prices in the meantime. Review the changes again."))
         Price.objects.filter(provider=provider).delete()
         Price.objects.bulk_create(Price(provider=provider, **line._asdict()) for line in lines)
 
@@ -173,7 +173,7 @@ def _columns(number: int, heading: list[str]) -> list[str]:
     why = (
         _("the column {missing!r} is missing").format(missing=missing[0]) if missing
         else _("there is no column {unknown!r}").format(unknown=unknown[0][:QUOTED]) if unknown
-        else _("the column {twice!r} stands there twice").format(twice=twice[0])
+        else _("the column {twice!r} appears twice").format(twice=twice[0])
     )  # fmt: skip
     raise ListRefused(
         _("Line {number}: {why}. The first line names the columns: to,price,currency,per,from").format(
@@ -214,7 +214,9 @@ def _line(cells: dict[str, str]) -> PriceLine:
     amount = cells["price"]
     if not _AMOUNT.fullmatch(amount):
         raise UserError(
-            _("{amount!r} is not a price. Write a number with a point, such as 0.0401.").format(amount=amount[:QUOTED])
+            _("{amount!r} is not a price. Write a number with a decimal point, such as 0.0401.").format(
+                amount=amount[:QUOTED]
+            )
         )
     currency, per = clean_currency(cells["currency"][:QUOTED]), cells["per"].lower()
     if per not in PricePer.values:
@@ -235,7 +237,7 @@ def _place(text: str) -> str:
         return clean_country(text[:QUOTED])
     if not text:
         raise UserError(
-            _("it names no place. Write a prefix such as +49, a country such as DE, or {default}.").format(
+            _("this is not a destination. Write a prefix such as +49, a country such as DE, or {default}.").format(
                 default=DEFAULT
             )
         )

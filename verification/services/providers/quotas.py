@@ -20,7 +20,7 @@ def require_room(project: Project | None, channel: str, provider_type: str) -> N
         return
     own = Provider.objects.filter(project=project)
     most = bounds.MAX_PROVIDERS
-    refusal = _("A channel has at most {most} providers of a project. Delete one that is not used any more.").format(
+    refusal = _("A channel has at most {most} providers of a project. Delete one that you no longer use.").format(
         most=most
     )
     bounds.require_room(project, own.filter(channel=channel), most, refusal)
@@ -40,9 +40,9 @@ def why_unfit(project: Project | None, provider_type: str) -> str:
     adapter = registry.adapter_class(provider_type)
     is_sandbox = project is not None and project.is_sandbox
     if is_sandbox and not adapter.is_local:
-        return _("This is a test project, which sends nothing. Make a live project for this provider.")
+        return _("This is a test project, which sends nothing. Create a live project for this provider.")
     if adapter.is_simulation and not is_sandbox:
-        return _("Only test projects have the sandbox. Make one: manage.py createproject NAME --sandbox.")
+        return _("Only test projects have the sandbox. Create one: manage.py createproject NAME --sandbox.")
     return ""
 
 
@@ -62,8 +62,8 @@ def require_connections(provider: Provider) -> None:
     if wanted > before and together > bounds.MAX_CONNECTIONS:
         raise UserError(
             _(
-                "A project's providers hold at most {max_connections} connections together; with these settings"
-                " they would hold {together}. Take fewer, or delete a provider."
+                "A project's providers open at most {max_connections} connections together; with these settings they "
+                "would open {together}. Use fewer, or delete a provider."
             ).format(max_connections=bounds.MAX_CONNECTIONS, together=together)
         )
 

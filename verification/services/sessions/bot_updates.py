@@ -76,7 +76,7 @@ def act(row: ClaimedUpdate) -> None:
     if update is None:
         return
     if row.tries > MAX_TRIES:
-        log.error("An update of %s was given up after %s tries.", update.provider.name, MAX_TRIES)
+        log.error("An update of %s failed after %s tries; no more retries.", update.provider.name, MAX_TRIES)
     else:
         subscriptions.act_on(update.provider, _read(update.event))
     claimed.update(due_at=None, event=None, account_id="")

@@ -39,8 +39,8 @@ LIFE = timedelta(days=1)
 LEASE = timedelta(seconds=60)  # the time a worker has for one mail: longer than a mail server may take
 TOKEN_BYTES = 32  # 256 random bits, too many to be guessed from an unkeyed digest
 OVER = gettext_lazy(
-    "This invitation has expired, was withdrawn, or was used before. Ask whoever invited you for another: a link is"
-    " good for one day and for one use."
+    "This invitation has expired, was withdrawn, or was used before. Ask for a new one: a link works once, within 24 "
+    "hours."
 )
 
 
@@ -56,7 +56,7 @@ def invite(*, project: Project, email: str, role: str, sees_addresses: bool, by:
         raise UserError(_("{email} is a member already. Change the role in the list.").format(email=email))
     if Invitation.objects.filter(project=project, created_at__gt=now - LIFE).count() >= MAX_INVITATIONS:
         raise UserError(
-            _("A project sends at most {max_invitations} invitations a day. Go on tomorrow.").format(
+            _("A project sends at most {max_invitations} invitations a day. Try again tomorrow.").format(
                 max_invitations=MAX_INVITATIONS
             )
         )
@@ -137,7 +137,7 @@ def accept_as_new(invitation: Invitation, *, username: str, password: str) -> Us
     """Make an account of the invited address, and a member of it. Raises :class:`UserError`."""
     if User.objects.filter(email__iexact=invitation.email).exists():  # a disabled one is not for members to replace
         raise UserError(
-            _("There is an account with this address. Log in with it, or ask the operator to open it again.")
+            _("An account with this address exists already. Log in with it, or ask the operator to reactivate it.")
         )
     try:
         with transaction.atomic():

@@ -33,7 +33,7 @@ class System(base.System):
         Option(
             "pattern",
             _("Words around the code"),
-            _("Such as: Your code is {code}. Left empty, the text may hold one word with digits alone."),
+            _("Such as: Your code is {code}. If empty, the text must contain only one word with digits."),
         ),
     )
     url_name = "SMS API URL"
@@ -42,7 +42,7 @@ class System(base.System):
     @classmethod
     def clean(cls, values: Mapping[str, str]) -> None:
         if values["pattern"] and values["pattern"].count(PLACE) != 1:
-            raise UserError(f"pattern: write {PLACE} once, where the code stands.")
+            raise UserError(f"pattern: write {PLACE} once, where the code belongs.")
 
     def prove(self, call: Call, secret: str, *, now: float) -> None:
         proofs.shared_secret(call, secret)
@@ -58,7 +58,7 @@ class System(base.System):
         before, _, after = (self.options["pattern"] or PLACE).partition(PLACE)
         found = re.findall(re.escape(before) + _CODE + re.escape(after), text)
         if len(set(found)) != 1:
-            raise CallUnreadable(f"the text holds {'several codes' if found else 'no code'}")
+            raise CallUnreadable(f"the text contains {('several codes' if found else 'no code')}")
         return str(found[0])
 
     def lines(self, url: str, secret: str) -> list[PastedLine]:

@@ -27,7 +27,7 @@ class System(supabase_sms.System):
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
         kind = required(body, "type", "email_data.email_action_type")
         if kind not in WITH_CODE:
-            raise CallUnreadable("a mail of this type brings no code")
+            raise CallUnreadable("a mail of this type has no code")
         codes = [(required(body, "address", "user.email"), text_at(body, "email_data.token"))]
         if kind == "email_change":
             changed = required(body, "new address", "user.new_email", "user.email_new", "user.email_change")

@@ -41,5 +41,7 @@ class System(base.System):
         ]
 
     def lines(self, url: str, secret: str) -> list[PastedLine]:
-        note = _("Zitadel draws the key when the provider is made. Make the connection with it: see the guide.")
+        note = _(
+            "Zitadel creates the key together with the provider. Create the connection with that key: see the guide."
+        )
         return [PastedLine(self.url_name, url), PastedLine(self.proof_name, secret, note)]

@@ -46,7 +46,7 @@ def mode_is_as_set(aims: Aims) -> Iterator[Finding]:
     elif is_set and not is_shared:
         yield warning(
             "pooler-by-session",
-            "The pooler holds one session per connection (pool_mode = session), so it saves none.",
+            "The pooler keeps one session per connection (pool_mode = session), so it saves none.",
             "Set pool_mode = transaction in pgbouncer.ini, or connect to PostgreSQL directly.",
         )
 
