@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 # A turn of phrase, as a regular expression, and what to write instead.
 DIALECT = {
     r"\btold\b|\btells\b": "say who notifies, shows or reports what to whom",
-    r"\b(is|are|was|were|be|been|being) (not |never )?asked\b|\basked (for|first)\b": "request, use, try; with a subject",
+    r"\b(is|are|was|were|be|been|being) (not |never )?asked\b|\basked (for|first)\b": "request, use, try",
     r"\b(is|are|was|were|be|been|not) taken (as|for|from|away|back|out|up|here|in)\b": "treat as, accept, remove",
     r"\b(do|does|did|has|have) not take(n)?\b|\btakes? no\b": "reject, or do not accept",
     r"\bstands?\b(?! for)": "is, appears, shows",

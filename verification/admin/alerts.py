@@ -19,17 +19,21 @@ from verification.admin.alert_destinations import NO_MAIL_SERVER
 from verification.admin.base import display
 from verification.admin.base.columns import ErrorColumn
 from verification.admin.base.display import format_time, page_address
+from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
+from verification.admin.providers.routing_rules import remedies
 from verification.core import mail_server
 from verification.core.ids import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
-from verification.models.alerts import OUTAGE
-from verification.services.analytics import cost_budgets, impact
-from verification.services.analytics.impact import Loss, read_break_key
+from verification.models.alerts import COLLAPSE, OUTAGE
+from verification.services.analytics import collapses, cost_budgets, impact
+from verification.services.analytics.impact import CountryBreak, Loss, break_key, read_break_key
 from verification.services.analytics.summary import ABOUT_PROVIDERS
 from verification.services.notifications.alerts import mark_read
 
-ABOUT_CHANNELS = (OUTAGE, "channel_up", "daily_budget", cost_budgets.KIND, cost_budgets.MONTH_KIND)
+BUDGETS = ("daily_budget", cost_budgets.KIND, cost_budgets.MONTH_KIND)
+STEPS = "steps"  # of the alert whose page is shown
+ABOUT_CHANNELS = (OUTAGE, "channel_up", *BUDGETS)
 
 
 def _loss(alert: Alert) -> Loss | None:
@@ -69,13 +73,28 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
     fieldsets = (
-        (None, {"fields": ("title", "detail", "project", "created_time", "ended_time", "users_lost", "where_to_look")}),
+        (
+            None,
+            {
+                "fields": (
+                    "title",
+                    "detail",
+                    "next_steps",
+                    "project",
+                    "created_time",
+                    "ended_time",
+                    "users_lost",
+                    "where_to_look",
+                )
+            },
+        ),
         (
             gettext_lazy("Delivery"),
             {"fields": ("delivery_state", "mailed_time", "posted_time", "services", "error_text")},
         ),
     )
     readonly_fields = (
+        "next_steps",
         "created_time",
         "ended_time",
         "users_lost",
@@ -119,6 +138,11 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         loss = _loss(alert)
         return loss.sentence if loss else "–"
 
+    @admin.display(description=gettext_lazy("What you can do"))
+    def next_steps(self, alert: Alert) -> SafeString:
+        buttons = format_html_join("", '<a class="ww-act" href="{1}">{0}</a>', getattr(alert, STEPS, ()))
+        return format_html('<span class="ww-problem-actions">{}</span>', buttons)
+
     @admin.display(description=gettext_lazy("Related pages"))
     def where_to_look(self, alert: Alert) -> SafeString:
         return format_html_join(SafeString(" · "), '<a class="ww-link" href="{1}">{0}</a>', links_of(alert))
@@ -128,6 +152,10 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         (_unused, first), *rest = self.fieldsets
         left_out = set() if obj and obj.ended_at else {"ended_time"}
         left_out |= set() if obj and _loss(obj) else {"users_lost"}
+        steps = steps_of(request, obj) if obj else []
+        if obj:
+            setattr(obj, STEPS, steps)  # for the column, which knows no request
+        left_out |= set() if steps else {"next_steps"}
         first = {"fields": tuple(name for name in first["fields"] if name not in left_out)}
         return ((None, first), *rest)
 
@@ -173,29 +201,69 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         self.message_user(request, _("{number} marked as read.").format(number=number), messages.SUCCESS)
 
 
+def steps_of(request: HttpRequest, alert: Alert) -> list[tuple[str, str]]:
+    """Return the title and address of each step against what an alert is about; none once it is over."""
+    if alert.ended_at is not None or alert.project_id not in own_project_ids(request, Right.CHANGE):
+        return []
+    if alert.kind == COLLAPSE:
+        return _against_collapse(request, alert)
+    if alert.kind in ABOUT_PROVIDERS and (provider := _provider(alert)):
+        check = reverse("admin:verification_provider_check_credentials", args=(provider.pk,))
+        return [(_("Check credentials"), check), *remedies(request, alert.project_id, provider, "")]
+    if alert.kind in BUDGETS:
+        return [(_("Change the budget"), page_address(channel)) for channel in _channels(alert)]
+    if alert.kind == OUTAGE:
+        return [(_("Check the providers"), _providers_of(channel)) for channel in _channels(alert)]
+    return []
+
+
+def _against_collapse(request: HttpRequest, alert: Alert) -> list[tuple[str, str]]:
+    """Offer what the headline of the overview offers; a collapse that a routing rule has relieved needs no more."""
+    for each in collapses.open_ones([alert.project_id]):
+        if break_key(CountryBreak(each.provider.pk, each.country, each.at, each.fell)) == alert.key:
+            best = each.other[0] if each.other else None
+            figures = {"project": alert.project_id, "provider_id": each.provider.pk, "country": each.country}
+            return [
+                *remedies(request, alert.project_id, each.provider, each.country, best),
+                (_("View the figures"), reverse("admin:verification_figures", query=figures)),
+            ]
+    return []
+
+
+def _providers_of(channel: Channel) -> str:
+    query = {"project": channel.project_id, "channel__exact": channel.type}
+    return reverse("admin:verification_provider_changelist", query=query)
+
+
 def links_of(alert: Alert) -> list[tuple[str, str]]:
     """Return the title and the address of each page behind an alert, the nearest first."""
     return [*_subject(alert), (_("Figures for that day"), _figures(alert))]
 
 
 def _subject(alert: Alert) -> list[tuple[str, str]]:
-    if alert.kind in ABOUT_PROVIDERS:
-        number = whole_number(alert.key.partition(" ")[0]) or 0  # no provider has the number 0
-        provider = Provider.objects.filter(project=alert.project_id, pk=number).first()
-        if provider:
-            broken = read_break_key(alert.key)
-            query = {"country": broken.country} if broken else None
-            scorecard = reverse("admin:verification_provider_scorecard", args=(provider.pk,), query=query)
-            return [
-                (_("{provider} scorecard").format(provider=provider), scorecard),
-                (_("Provider settings"), page_address(provider)),
-            ]
+    if alert.kind in ABOUT_PROVIDERS and (provider := _provider(alert)):
+        broken = read_break_key(alert.key)
+        query = {"country": broken.country} if broken else None
+        scorecard = reverse("admin:verification_provider_scorecard", args=(provider.pk,), query=query)
+        return [
+            (_("{provider} scorecard").format(provider=provider), scorecard),
+            (_("Provider settings"), page_address(provider)),
+        ]
     if alert.kind in ABOUT_CHANNELS:
-        channel = Channel.objects.filter(project=alert.project_id, type=alert.key.partition(":")[0].partition(" ")[0])
-        return [(_("{channel} channel").format(channel=row), page_address(row)) for row in channel]
+        return [(_("{channel} channel").format(channel=row), page_address(row)) for row in _channels(alert)]
     if alert.kind == "guard":
         return [(_("Traffic guard"), reverse("admin:verification_guardblock_changelist"))]
     return []
+
+
+def _provider(alert: Alert) -> Provider | None:
+    number = whole_number(alert.key.partition(" ")[0]) or 0  # no provider has the number 0
+    return Provider.objects.filter(project=alert.project_id, pk=number).first()
+
+
+def _channels(alert: Alert) -> QuerySet[Channel]:
+    """Return the channel that the alert is about, if it is still there."""
+    return Channel.objects.filter(project=alert.project_id, type=alert.key.partition(":")[0].partition(" ")[0])
 
 
 def _figures(alert: Alert) -> str:

@@ -9,6 +9,7 @@ from django.utils.html import escape
 
 from tests.admin.rows import page_with, values_on
 from tests.api.calls import Api
+from verification.admin import alert_destinations
 from verification.admin.base.current_project import section_address
 from verification.admin.projects.sections import SECTIONS
 from verification.models import ApiKey, Channel, Membership, Message, Project, Role, Session
@@ -49,6 +50,7 @@ def test_who_does_not_see_addresses_changes_what_else_there_is_and_switches_them
 def test_everything_that_a_command_sets_is_on_the_page():
     fieldsets = [fieldset for section in SECTIONS for fieldset in section.fieldsets]
     shown = [name for _, options in fieldsets for name in options["fields"]]
+    shown += [name for _title, fields in alert_destinations.FORMS.values() for name in fields]
     assert set(SETTABLE) - set(SECRETS) <= set(shown)
     assert {f"new_{name}" for name in SECRETS} <= set(shown)
     assert len(shown) == len(set(shown))
@@ -61,6 +63,8 @@ def sections(response):
 def test_each_section_opens_and_is_the_current_one_in_the_list_beside_it(panel):
     client = panel.as_("owner")
     for section in SECTIONS:
+        if section.changed_in:
+            continue
         page = section_address(panel.project, section.slug)
         response = client.get(page)
         assert [line.title for line in sections(response).values() if line.is_current] == [section.title]
@@ -75,6 +79,7 @@ def test_the_list_leads_to_what_the_role_may_open(panel):
         page = panel.as_("owner").get(section_address(panel.project))
         titles[role] = {str(line.title) for line in sections(page).values()}
     assert titles[Role.OWNER] - titles[Role.ANALYST] == {
+        "Alerts",
         "API keys",
         "Connections",
         "Example code",
@@ -90,6 +95,16 @@ def test_the_list_leads_to_what_the_role_may_open(panel):
 def test_the_other_pages_of_a_project_have_the_list_beside_them(panel, name, current):
     page = panel.as_("owner").get(reverse(f"admin:verification_project_{name}", args=(panel.project.pk,)))
     assert [str(line.title) for line in sections(page).values() if line.is_current] == [current]
+
+
+def test_alerts_are_set_in_the_list_of_destinations_alone(panel):
+    client = panel.as_("owner")
+    [address] = [
+        link for link, line in sections(client.get(section_address(panel.project))).items() if line.title == "Alerts"
+    ]
+    assert address == reverse("admin:verification_alertservice_changelist", query={"project": panel.project.pk})
+    assert client.get(address).status_code == 200
+    assert "alert_emails" not in client.get(section_address(panel.project, "alerts")).content.decode()
 
 
 def test_a_section_has_one_way_to_save_and_leads_back_to_itself(panel):

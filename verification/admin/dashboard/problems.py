@@ -8,10 +8,11 @@ from typing import Any
 from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
-from verification.admin.base.display import time_ago
+from verification.admin.base.display import format_country, time_ago
 from verification.admin.providers.routing_rules import remedies
 from verification.core.formats import DAY_AND_TIME, grouped, written_moment
 from verification.core.networks import unread_from
@@ -176,13 +177,12 @@ def _collapsed(request: HttpRequest, projects: Any) -> list[OpenProblem]:
     """Return the providers that hardly deliver to a country, with what it cost and who does better there."""
     return [
         OpenProblem(
-            (
+            format_html(
                 _("{name} in {country}: {since} % delivered since {at}, down from {before} %.")
                 if collapse.fell == ARRIVED
-                else _("{name} in {country}: {since} % of users verified since {at}, down from {before} %.")
-            ).format(
+                else _("{name} in {country}: {since} % of users verified since {at}, down from {before} %."),
                 name=_name(collapse.provider),
-                country=collapse.country,
+                country=format_country(collapse.country),
                 since=collapse.since,
                 before=collapse.before,
                 at=written_moment(collapse.at, DAY_AND_TIME),

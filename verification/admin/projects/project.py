@@ -182,7 +182,7 @@ class ProjectAdmin(ScopedAdmin):
     def settings_of(self, project: Project) -> list[tuple[str, str, str]]:
         """Return each setting with the section where it stands, and the address of that."""
         return [
-            (name, str(section.title), section_address(project, section.slug))
+            (name, str(section.title), section.address(project))
             for section in SECTIONS
             for name in section.all_fields
             if name in SETTABLE

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
+from django.db.models import Model
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base.current_project import SECTION, section_address
 from verification.admin.projects.inlines import ChannelInline, FallbackInline, KeyInline, ProviderInline
-from verification.models import Project
+from verification.models import AlertService, Project
 from verification.models.project_settings import SECRETS, SETTABLE, SETTABLE_GROUPS
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ class SettingsSection:
     """A page of settings.
 
     ``fields`` come first; ``more`` are titles of closed groups, each with its fields. ``steps`` are the names of the
-    project's actions that have a button here.
+    project's actions that have a button here. ``changed_in`` is the model on whose list the settings are changed: the
+    section then has no page, and the list at the side leads to that one.
     """
 
     slug: str
@@ -46,6 +48,7 @@ class SettingsSection:
     steps: tuple[str, ...] = ()
     has_presets: bool = False
     adds: str = ""  # the model of which the section has a button that adds a row
+    changed_in: type[Model] | None = None
 
     @property
     def all_fields(self) -> tuple[str, ...]:
@@ -53,8 +56,16 @@ class SettingsSection:
 
     @property
     def fieldsets(self) -> list[tuple[StrOrPromise | None, dict[str, Any]]]:
+        if self.changed_in:
+            return []
         closed = [(title, {"fields": _served(names), "classes": ["collapse"]}) for title, names in self.more]
         return [(None, {"fields": _served(self.fields)}), *closed] if self.all_fields else []
+
+    def address(self, project: Project) -> str:
+        if self.changed_in is None:
+            return section_address(project, self.slug)
+        name = f"admin:verification_{self.changed_in._meta.model_name}_changelist"
+        return reverse(name, query={"project": project.pk})
 
 
 SECTIONS = (
@@ -176,6 +187,7 @@ SECTIONS = (
         gettext_lazy("Alerts"),
         gettext_lazy("Who is notified of used-up budgets, blocks and failing providers."),
         SETTABLE_GROUPS["Alerts"],
+        changed_in=AlertService,
     ),
     SettingsSection(
         "retention",
@@ -185,7 +197,7 @@ SECTIONS = (
         SETTABLE_GROUPS["Retention"],
     ),
 )
-_BY_SLUG = {section.slug: section for section in SECTIONS}
+_BY_SLUG = {section.slug: section for section in SECTIONS if section.changed_in is None}
 _SECTION_OF_STEP = {step: section.slug for section in SECTIONS for step in section.steps}
 
 
@@ -232,12 +244,18 @@ def lines(
     current = section_of(request).slug if request.path == own else _SECTION_OF_STEP.get(action, "")
     parts: dict[StrOrPromise, list[SectionLink]] = {}
     for section in SECTIONS:
-        if section.all_fields or any(_is_shown(inline, request, project) for inline in section.inlines):
-            line = SectionLink(section.title, section_address(project, section.slug), section.slug == current)
+        if _is_open(section, request, project):
+            line = SectionLink(section.title, section.address(project), section.slug == current)
             parts.setdefault(section.part, []).append(line)
     for part, page in pages:
         parts.setdefault(part, []).append(SectionLink(page.title, page.link, page.name == action))
     return list(parts.items())
+
+
+def _is_open(section: SettingsSection, request: HttpRequest, project: Project) -> bool:
+    if section.changed_in is not None:
+        return admin.site._registry[section.changed_in].has_view_permission(request)
+    return bool(section.all_fields) or any(_is_shown(inline, request, project) for inline in section.inlines)
 
 
 def _is_shown(inline: Any, request: HttpRequest, project: Project) -> bool:

@@ -123,7 +123,7 @@ def propose_link(project: int, provider: int, country: str, percent: int, way_ba
 def remedies(
     request: HttpRequest, project: int, provider: Provider, country: str, best: Provider | None = None
 ) -> list[tuple[str, str]]:
-    """Return the title and address of each step against a provider that fails in a country.
+    """Return the title and address of each step against a provider that fails in a country, or, with none, in all.
 
     Empty where the user may not change the project, or no other provider serves the channel. ``best`` is the one that
     is known to do better.
@@ -132,17 +132,21 @@ def remedies(
         return []
     serving = Provider.objects.serving(project).filter(channel=provider.channel)
     others = [best] if best else list(serving.exclude(pk=provider.pk).in_order()[:1])
-    way_back = request.get_full_path()
+    way_back, place = request.get_full_path(), display.format_country(country)
     return [
         link
         for other in others
         for link in (
             (
-                _("Send {country} by {name}").format(country=country, name=other.name),
+                format_html(_("Send {country} by {name}"), country=place, name=other.name)
+                if country
+                else _("Send by {name}").format(name=other.name),
                 propose_link(project, other.pk, country, WHOLE, way_back),
             ),
             (
-                _("Pause {name} for {country}").format(name=provider.name, country=country),
+                format_html(_("Pause {name} for {country}"), name=provider.name, country=place)
+                if country
+                else _("Pause {name}").format(name=provider.name),
                 propose_link(project, provider.pk, country, 0, way_back),
             ),
         )
@@ -160,7 +164,7 @@ def undo_link(rule: RoutingRule) -> str:
     return reverse("admin:verification_routingrule_delete", args=(rule.pk,))
 
 
-def sentence_of(rule: RoutingRule | Proposal) -> str:
+def sentence_of(rule: RoutingRule | Proposal) -> SafeString:
     name, country = rule.provider.name, rule.country
     if not rule.percent:
         text = _("{name} is paused for {country}.") if country else _("{name} is paused for all countries.")
@@ -172,7 +176,7 @@ def sentence_of(rule: RoutingRule | Proposal) -> str:
             if country
             else _("{percent} of 100 messages go to {name} first.")
         )
-    return text.format(name=name, country=country, percent=rule.percent)
+    return format_html(text, name=name, country=display.format_country(country), percent=rule.percent)
 
 
 @admin.register(RoutingRule)
@@ -227,8 +231,8 @@ class RoutingRuleAdmin(ScopedAdmin):
         rule = self.get_object(request, object_id)
         words = rule and {
             "title": _("Undo"),
-            "intro": _("{sentence} Without this rule, the channel's own routing applies again.").format(
-                sentence=sentence_of(rule)
+            "intro": format_html(
+                _("{sentence} Without this rule, the channel's own routing applies again."), sentence=sentence_of(rule)
             ),
             "submit_text": _("Undo"),
             "back": reverse("admin:verification_routingrule_changelist"),
@@ -263,7 +267,8 @@ def propose_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
             if request.method == "POST":
                 rule = rules.set_rule(proposal)
                 model_admin.message_user(
-                    request, _("{sentence} You can undo it under Routing rules.").format(sentence=sentence_of(rule))
+                    request,
+                    format_html(_("{sentence} You can undo it under Routing rules."), sentence=sentence_of(rule)),
                 )
                 return HttpResponseRedirect(back)
             context |= _preview(proposal, example)
@@ -298,7 +303,9 @@ def _preview(proposal: Proposal, example: str) -> dict[str, Any]:
         "sentence": sentence_of(proposal),
         "rows": [_row(each, proposal, place, known.get((each.provider.id, place), Experience())) for each in rows],
         "currency": costs.account_currency(),
-        "note": _("The table shows {country} as an example.").format(country=place) if is_example else "",
+        "note": format_html(_("The table shows {country} as an example."), country=display.format_country(place))
+        if is_example
+        else "",
         "is_same": all(each.before == each.after for each in rows),
         "submit_text": _submit(proposal),
     }
