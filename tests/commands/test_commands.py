@@ -19,7 +19,7 @@ from tests.live import ROOT
 from verification.core.errors import ApiError, FieldError, FieldsInvalid, UserError
 from verification.management.base import WatchwordCommand, explain, table
 
-AWAY = "Is it running, and DATABASE_URL right?"
+AWAY = "Is it running, and is DATABASE_URL right?"
 COMMANDS = [
     "addprovider",
     "addtestlogin",
@@ -54,8 +54,8 @@ def test_its_help_says_what_it_does(name):
         (SettingsInvalid({"url": "this setting is required"}), "url: this setting is required"),
         (ApiError("too_many_sends", "Too many codes.", retry_after=30), "Too many codes. Try again in 30 s."),
         (FieldsInvalid(FieldError("to", "invalid", "It is wrong.")), "to: It is wrong."),
-        (OperationalError("connection failed\n\tmore"), f"The database is away: connection failed. {AWAY}"),
-        (InterfaceError("closed"), f"The database is away: closed. {AWAY}"),
+        (OperationalError("connection failed\n\tmore"), f"The database does not answer: connection failed. {AWAY}"),
+        (InterfaceError("closed"), f"The database does not answer: closed. {AWAY}"),
     ],
 )
 def test_an_error_is_one_line(error, line):

@@ -98,7 +98,9 @@ def test_addprovider_refuses_and_then_adds_nothing(arguments, complaint):
 
 def test_addprovider_connects_nothing_that_shows_codes_in_production(settings):
     settings.SHOW_CODES_TO_OPERATORS = False
-    with pytest.raises(CommandError, match="shows codes to whoever runs the service.*SHOW_CODES_TO_OPERATORS=true"):
+    with pytest.raises(
+        CommandError, match="shows codes to the people who run the service.*SHOW_CODES_TO_OPERATORS=true"
+    ):
         run("addprovider", "--system", "--channel", "sms", "--type", "console", "--name", "Screen")
     assert not Provider.objects.exists()
 

@@ -242,7 +242,7 @@ def test_it_says_in_one_line_that_the_database_is_away(start, production):
     production["DATABASE_URL"] = f"postgres://watchword@127.0.0.1:{free_port()}/watchword"
     up = start(**production)
     assert up.process.wait(60) == 1
-    assert re.fullmatch(r"Watchword is starting ...\nwatchword: The database is away: .*\n", up.text())
+    assert re.fullmatch(r"Watchword is starting ...\nwatchword: The database does not answer: .*\n", up.text())
 
 
 @pytest.mark.parametrize("arguments", [("--port", "0"), ("--workers", "0"), ("--threads", "x"), ("--color",)])

@@ -391,7 +391,7 @@ def test_a_foreign_socket_folder_is_refused_in_one_line(new_home, tmp_path, kind
     {"symlink": lambda: folder.symlink_to(tmp_path), "open": folder.mkdir, "file": folder.touch}[kind]()
     if kind == "open":
         folder.chmod(0o777)
-    with pytest.raises(EmbeddedUnavailable, match=r"^\S+ exists but is not a private folder of ours; [^\n]+$"):
+    with pytest.raises(EmbeddedUnavailable, match=r"^\S+ exists but is not a private folder of Watchword; [^\n]+$"):
         make(new_home).start()
     folder.rmdir() if kind == "open" else folder.unlink()
 

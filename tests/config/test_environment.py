@@ -119,8 +119,8 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
             {"BASE_URL": "https://codes.example.com/verify"},
             "BASE_URL is a scheme and a host alone, such as https://codes.example.com: no path, no user.",
         ),
-        (["manage.py", "migrate"], {}, "The database is away: connection failed:"),
-        (["manage.py", "stats"], {}, "The database is away: connection failed:"),
+        (["manage.py", "migrate"], {}, "The database does not answer: connection failed:"),
+        (["manage.py", "stats"], {}, "The database does not answer: connection failed:"),
         (["-c", "import config.wsgi"], {"SECRET_KEY": ""}, "SECRET_KEY is not set."),
     ],
 )

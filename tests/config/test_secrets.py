@@ -48,7 +48,7 @@ def test_a_key_may_be_written_in_either_base64(tmp_path, encode, padding):
     key = bytes(range(224, 256))  # of which every coding has signs that the other lacks
     text = encode(key).decode().rstrip("=") + padding
     assert load_from(tmp_path, GOOD | {"ENCRYPTION_KEYS": text}).encryption_keys == [key]
-    with pytest.raises(ImproperlyConfigured, match="hold the same secret"):
+    with pytest.raises(ImproperlyConfigured, match="contain the same secret"):
         load_from(tmp_path, {"SECRET_KEY": text * 2, "ENCRYPTION_KEYS": text})
 
 
@@ -70,14 +70,14 @@ def test_one_may_stand_in_a_file(tmp_path):
             "SECRET_KEY looks like a placeholder",
         ),
         ({"SECRET_KEY_FALLBACKS": "short"}, "SECRET_KEY_FALLBACKS is too weak"),
-        ({"SECRET_KEY_FALLBACKS": SECRET}, "hold the same secret twice"),
+        ({"SECRET_KEY_FALLBACKS": SECRET}, "contain the same secret twice"),
         ({"ENCRYPTION_KEYS": ""}, "ENCRYPTION_KEYS is not set"),
         ({"ENCRYPTION_KEYS": base64.b64encode(bytes(16)).decode()}, "not 32 random bytes"),
         ({"ENCRYPTION_KEYS": base64.b64encode(bytes(32)).decode()}, "not 32 random bytes"),
         ({"ENCRYPTION_KEYS": base64.b64encode(b"password" * 4).decode()}, "not 32 random bytes"),
         ({"ENCRYPTION_KEYS": "no base64!"}, "not 32 random bytes"),
-        ({"ENCRYPTION_KEYS": f"{KEY},{KEY}"}, "ENCRYPTION_KEYS holds the same key twice"),
-        ({"SECRET_KEY": KEY + KEY}, "SECRET_KEY and ENCRYPTION_KEYS hold the same secret"),
+        ({"ENCRYPTION_KEYS": f"{KEY},{KEY}"}, "ENCRYPTION_KEYS contains the same key twice"),
+        ({"SECRET_KEY": KEY + KEY}, "SECRET_KEY and ENCRYPTION_KEYS contain the same secret"),
     ],
 )
 def test_a_bad_one_stops_the_start_with_one_line(tmp_path, values, line):
@@ -97,7 +97,7 @@ def test_embedded_they_are_made_once_for_their_owner_alone(tmp_path):
 def test_a_home_that_cannot_be_written_is_one_line(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(
-        ImproperlyConfigured, match=r"^Cannot keep secrets in \S+: Not a directory\. Set WATCHWORD_HOME"
+        ImproperlyConfigured, match=r"^Cannot store secrets in \S+: Not a directory\. Set WATCHWORD_HOME"
     ):
         load_from(tmp_path / "file" / "var", {}, is_embedded=True)
 

@@ -64,4 +64,4 @@ def test_a_part_that_there_is_not_is_named():
     done = run("manage.py", "check", without="hosted,hosting")
     assert done.returncode != 0
     names = ", ".join(settings.CONTRIB)
-    assert f"WITHOUT_APPS holds some of these, separated by commas: {names}." in done.stderr
+    assert f"WITHOUT_APPS takes some of these, separated by commas: {names}." in done.stderr

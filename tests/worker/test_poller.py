@@ -71,7 +71,7 @@ def test_what_fails_again_and_again_is_told_once_until_its_reason_changes_and_wh
     assert works.wait(10)
     started.stopping.set()
     started.join(10)
-    again = "It is tried again every 5 s at least; the log tells when it works."
+    again = "Watchword retries at least every 5 s; the log says when it works again."
     assert [record.getMessage() for record in caplog.records] == [
         *(f"a poller failed: {name}. {again}" for name in ("ValueError", "KeyError", "OSError")),
         "a poller: works again.",

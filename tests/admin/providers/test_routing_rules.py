@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from tests import factories
+from verification.admin.base.display import format_country
 from verification.models import Membership, Provider, RoutingRule
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +35,7 @@ def page(panel, provider, country="BR", percent=100, **more):
 def test_a_rule_is_previewed_before_anything_changes(two):
     panel, _first, second = two
     shown = panel.as_("owner").get(page(panel, second))
-    assert shown.context["sentence"] == "All messages to BR go to Northwind first."
+    assert shown.context["sentence"] == f"All messages to {format_country('BR')} go to Northwind first."
     assert {row.name: (row.before, row.after) for row in shown.context["rows"]}["Northwind"] == ("0 %", "100 %")
     assert not RoutingRule.objects.exists()
 
@@ -52,7 +53,7 @@ def test_undo_stands_in_the_list_and_asks_first(two):
     owner.post(page(panel, first, percent=0))
     undo = reverse("admin:verification_routingrule_delete", args=(RoutingRule.objects.get().pk,))
     shown = owner.get(LIST).content.decode()
-    assert "Our gateway is paused for BR." in shown
+    assert f"Our gateway is paused for {format_country('BR')}." in shown
     assert undo in shown
     assert "Without this rule, the channel&#x27;s own routing applies again." in owner.get(undo).content.decode()
     assert RoutingRule.objects.exists()
@@ -103,5 +104,8 @@ def test_the_scorecard_names_the_rules_in_force(two):
     panel, first, _second = two
     RoutingRule.objects.create(project=panel.project, provider=first, country="BR", percent=0)
     scorecard = reverse("admin:verification_provider_scorecard", args=(first.pk,))
-    assert "Our gateway is paused for BR." in panel.as_("owner").get(f"{scorecard}?country=BR").content.decode()
+    assert (
+        f"Our gateway is paused for {format_country('BR')}."
+        in panel.as_("owner").get(f"{scorecard}?country=BR").content.decode()
+    )
     assert "is paused" not in panel.as_("owner").get(f"{scorecard}?country=IN").content.decode()

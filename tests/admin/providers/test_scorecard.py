@@ -1,5 +1,6 @@
 """The scorecard of a provider: what it tells, beside whom, and to whom."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -7,18 +8,23 @@ from django.urls import reverse
 from django.utils import timezone
 
 from verification import sql
+from verification.admin.base.display import format_country
 from verification.models import (
     Alert,
     BreakerOpening,
     HourlyCosts,
     HourlyFaults,
     HourlyFigures,
+    Membership,
     Provider,
+    Role,
     VendorBalance,
 )
 from verification.models.alerts import COLLAPSE, OUTAGE
 from verification.services.analytics import impact
 from verification.services.analytics.impact import CountryBreak, break_key
+from verification.services.providers import rules
+from verification.services.providers.rules import Proposal
 
 pytestmark = pytest.mark.django_db
 
@@ -227,12 +233,35 @@ def test_a_scorecard_marks_the_break_and_shows_no_alert_of_another_provider(brok
     assert "Poor gateway is broke" in panel.as_("owner").get(page_of(poor)).content.decode()
 
 
+def test_its_alert_offers_what_the_headline_offers_and_the_figures(broken):
+    panel, good, poor, start = broken
+    alert = Alert.objects.get(kind=COLLAPSE)
+    page = reverse("admin:verification_alert_change", args=(alert.pk,))
+    shown = panel.as_("owner").get(page).content.decode()
+    steps = re.findall(r'<a class="ww-act" href="([^"]*)">', shown)
+    assert [("percent=100" in step, "percent=0" in step, "/figures/" in step) for step in steps] == [
+        (True, False, False), (False, True, False), (False, False, True),
+    ]  # fmt: skip
+    assert all("country=IN" in step for step in steps)
+    rules.set_rule(Proposal(panel.project, good, "IN", 0))
+    assert "ww-act" not in panel.as_("owner").get(page).content.decode()
+
+
+def test_an_alert_on_a_provider_offers_the_check_of_its_credentials(broken):
+    panel, _, poor, _ = broken
+    page = reverse("admin:verification_alert_change", args=(Alert.objects.get(kind="provider").pk,))
+    check = reverse("admin:verification_provider_check_credentials", args=(poor.pk,))
+    assert f'<a class="ww-act" href="{check}">Check credentials</a>' in panel.as_("owner").get(page).content.decode()
+    Membership.objects.filter(project=panel.project).update(role=Role.ANALYST)
+    assert "ww-act" not in panel.as_("owner").get(page).content.decode()
+
+
 def test_the_overview_begins_with_a_provider_that_fails_in_a_country(broken):
     panel, good, _, start = broken
     page = panel.as_("owner").get(reverse("admin:index"))
     [line] = [line for line in page.context["state"].lines if "delivered since" in line.text]
     assert page.context["state"].level == "bad"
-    assert "in IN: 0 % delivered since" in line.text
+    assert f"in {format_country('IN')}: 0 % delivered since" in line.text
     assert line.detail == "About 90 fewer verified users than usual (0 vs 90)."
     assert line.link == f"{page_of(good)}?country=IN"
     stranger = panel.as_("stranger").get(reverse("admin:index")).context["state"]

@@ -445,7 +445,7 @@ def test_a_wrong_secret_is_the_operators_to_hear_of(api, vendor, project, caplog
     project.set(challenge_secret=seal_challenge_secret(project.row, "mistyped"))
     assert problem(api.create(challenge_token="good")) == (503, "challenge_unavailable")
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert "turnstile is misconfigured: it does not accept our request" in record.getMessage()
+    assert "turnstile is misconfigured: it rejects our request" in record.getMessage()
     assert "mistyped" not in caplog.text
 
 

@@ -77,7 +77,10 @@ def test_a_secret_is_typed_in_and_is_on_no_page(panel):
     file = {"Ours": {"providers": {"sms": {"New gateway": GATEWAY}}}}
     _, asked = look(panel, file)
     page = asked.content.decode()
-    assert "the secret sms_headers is not given, and none is stored" in page and 'name="secret_sms_headers"' in page
+    assert (
+        "there is no value for the secret sms_headers, and none is stored" in page
+        and 'name="secret_sms_headers"' in page
+    )
     client, shown = look(panel, file, sms_headers="x-token: hunter2")
     assert "hunter2" not in shown.content.decode()
     agree(client, panel, shown)
@@ -88,7 +91,7 @@ def test_a_secret_is_typed_in_and_is_on_no_page(panel):
 def test_the_panel_reads_no_variable_of_the_server(panel, monkeypatch):
     monkeypatch.setenv("WATCHWORD_SECRET_SMS_HEADERS", "x-token: the-operators")
     _, asked = look(panel, {"Ours": {"providers": {"sms": {"New gateway": GATEWAY}}}})
-    assert "the secret sms_headers is not given" in asked.content.decode()
+    assert "there is no value for the secret sms_headers" in asked.content.decode()
 
 
 def test_applying_asks_who_it_is(panel):
@@ -146,10 +149,10 @@ def test_others_find_no_page(panel, name):
         ("", "Choose a file, or paste its text."),
         ("a: [", "This is not YAML"),
         ("a" * (MAX_BYTES + 1), "more than 64 kB"),
-        ({}, "takes a file of one project"),
-        ({"Ours": {}, "Theirs": {}}, "takes a file of one project"),
+        ({}, "accepts a file with one project"),
+        ({"Ours": {}, "Theirs": {}}, "accepts a file with one project"),
         ({"Ours": {"settings": {"code_length": 5}}}, "line 5: projects.Ours.settings.code_length: write one of 4, 6"),
-        ({"Ours": {"settings": {"is_enabled": False}}}, "this is not set by a file"),
+        ({"Ours": {"settings": {"is_enabled": False}}}, "a file cannot set this"),
         ({"Ours": {"settings": {"site_url": "<script>"}}}, "projects.Ours.settings.site_url"),
     ],
 )

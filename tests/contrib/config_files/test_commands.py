@@ -48,7 +48,7 @@ def test_apply_makes_what_the_file_says_and_then_has_nothing_to_do(file):
     assert "Shop (new)" in first and "~ settings.code_length: 6 → 4" in first
     assert "Shop is new and has no keys: create them with manage.py issuekey." in first
     assert stored_secrets(Provider.objects.get())["password"] == "hunter2"
-    assert run("apply", file(), "--yes").startswith("Everything is as ")
+    assert run("apply", file(), "--yes").startswith("Everything matches ")
     assert "hunter2" not in first
 
 
@@ -107,7 +107,7 @@ def test_apply_reads_secrets_from_a_folder(file, tmp_path):
 def test_apply_reads_no_variable_but_those_for_it(file, monkeypatch, name):
     monkeypatch.setenv("SECRET_KEY", "the-installations")
     wanted = {**GATEWAY, "settings": {**GATEWAY["settings"], "password": {"secret": name}}}
-    with pytest.raises(CommandError, match=f"the secret {name} is not given, and none is stored"):
+    with pytest.raises(CommandError, match=f"there is no value for the secret {name}, and none is stored"):
         run("apply", file({"Shop": {"providers": {"sms": {"Gateway": wanted}}}}), "--yes")
 
 
@@ -127,7 +127,7 @@ def test_apply_reads_no_file_beside_the_folder(file, tmp_path, name):
             "watchword: 1\nprojects:\n  Shop:\n    settings:\n      code_length: 5\n",
             "line 5: projects.Shop.settings.code",
         ),
-        ("watchword: 1\nwatchword: 2\n", "line 2: watchword: this stands here twice"),
+        ("watchword: 1\nwatchword: 2\n", "line 2: watchword: this appears twice"),
     ],
 )
 def test_apply_refuses_with_file_and_line(file, content, complaint):

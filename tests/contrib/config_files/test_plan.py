@@ -253,7 +253,7 @@ def test_null_takes_a_secret_away():
 
 
 def test_a_secret_that_is_neither_given_nor_stored_is_asked_for():
-    with pytest.raises(FileRefused, match="settings.password: the secret sms_password is not given, and none is"):
+    with pytest.raises(FileRefused, match="settings.password: there is no value for the secret sms_password"):
         apply({"Shop": WHOLE}, find_secret=plan.no_secrets)
 
 
@@ -261,7 +261,7 @@ def test_a_stored_secret_does_not_follow_its_account_to_another_server():
     apply({"Shop": WHOLE})
     wanted = copy.deepcopy(WHOLE)
     wanted["providers"]["sms"]["Gateway"]["settings"]["url"] = "https://elsewhere.example/send"
-    with pytest.raises(FileRefused, match="settings.password: enter it again, as it would go to another server"):
+    with pytest.raises(FileRefused, match="settings.password: enter it again, because it would go to another server"):
         apply({"Shop": wanted}, find_secret=plan.no_secrets)
 
 
@@ -286,32 +286,32 @@ def test_a_challenges_secret_travels_by_name():
     [
         (
             {"settings": {"code_lenght": 4}},
-            r"settings.code_lenght: there is nothing of this name. Is code_length meant",
+            r"settings.code_lenght: there is nothing with this name. Did you mean code_length",
         ),
         ({"settings": {"code_length": 5}}, "settings.code_length: write one of 4, 6"),
         ({"settings": {"code_length": "6"}}, "settings.code_length: "),
         ({"settings": {"sends_per_day": "many"}}, "settings.sends_per_day: a whole number is expected"),
         ({"settings": {"allow_voip": "yes"}}, "settings.allow_voip: true or false is expected"),
         ({"settings": {"countries": "DE"}}, "settings.countries: a list is expected"),
-        ({"settings": {"countries": ["Atlantis"]}}, "settings.countries.0: 2 characters is the most"),
+        ({"settings": {"countries": ["Atlantis"]}}, "settings.countries.0: at most 2 characters are allowed"),
         ({"settings": {"countries": ["XX"]}}, "settings.countries: 'XX' is not a country"),
-        ({"settings": {"retention_days": 0}}, "settings.retention_days: 1 is the least"),
-        ({"settings": {"guard_country_percent": 101}}, "settings.guard_country_percent: 100 is the most"),
+        ({"settings": {"retention_days": 0}}, "settings.retention_days: the minimum is 1"),
+        ({"settings": {"guard_country_percent": 101}}, "settings.guard_country_percent: the maximum is 100"),
         ({"settings": {"code_digits": False}}, "a code has digits, letters or both"),
         ({"settings": {"alert_url": "https://10.0.0.1/x"}}, "settings.alert_url: "),
         ({"settings": {"event_url": "https://10.0.0.1/x"}}, "settings.event_url: "),
         ({"settings": {"events": ["session.closed"]}}, "settings.events.0: write one of message.finished"),
-        ({"settings": {"is_enabled": False}}, "settings.is_enabled: this is not set by a file"),
-        ({"settings": {"challenge_secret": "0xSECRET"}}, "challenge_secret: a secret is not written into the file"),
-        ({"keys": {}}, "keys: there is nothing of this name here, but settings, channels"),
-        ({"channels": {"fax": {}}}, "channels.fax: there is nothing of this name here"),
+        ({"settings": {"is_enabled": False}}, "settings.is_enabled: a file cannot set this"),
+        ({"settings": {"challenge_secret": "0xSECRET"}}, "challenge_secret: do not write a secret into the file"),
+        ({"keys": {}}, "keys: there is nothing with this name here, but settings, channels"),
+        ({"channels": {"fax": {}}}, "channels.fax: there is nothing with this name here"),
         ({"channels": {"sms": {"image_url": "http://a.example/"}}}, "channels.sms.image_url: .*begins with https"),
-        ({"fallback": [{"channel": "sms", "wait_seconds": 4}]}, "fallback.0.wait_seconds: 5 is the least"),
+        ({"fallback": [{"channel": "sms", "wait_seconds": 4}]}, "fallback.0.wait_seconds: the minimum is 5"),
         ({"fallback": [{"channel": "sms"}]}, "fallback.0: wait_seconds is missing"),
         ({"fallback": [{"channel": "email", "wait_seconds": 9}]}, "fallback.0.channel: write one of sms"),
         (
             {"fallback": [{"channel": "sms", "wait_seconds": seconds} for seconds in (9, 10)]},
-            "fallback.1.channel: sms stands here twice",
+            "fallback.1.channel: sms appears twice",
         ),
         ({"providers": {"sms": {"A": {}}}}, "providers.sms.A: type is missing"),
         ({"providers": {"sms": {"A": {"type": "pigeon"}}}}, "providers.sms.A.type: write one of"),
@@ -322,20 +322,23 @@ def test_a_challenges_secret_travels_by_name():
         ),
         (
             {"providers": {"sms": {"A": {"type": "http", "settings": {"colour": "red"}}}}},
-            "providers.sms.A.settings.colour: there is nothing of this name",
+            "providers.sms.A.settings.colour: there is nothing with this name",
         ),
         (
             {"providers": {"sms": {"A": {"type": "http", "settings": {"password": "hunter2"}}}}},
-            "providers.sms.A.settings.password: a secret is not written into the file",
+            "providers.sms.A.settings.password: do not write a secret into the file",
         ),
-        ({"channels": {}, "providers": {"sms": {"Spare": WHOLE["providers"]["sms"]["Spare"]}}}, "lists the channels"),
+        (
+            {"channels": {}, "providers": {"sms": {"Spare": WHOLE["providers"]["sms"]["Spare"]}}},
+            "file lists channels",
+        ),
         ({"texts": {"sms": {"de": {"text": "Hallo"}}}}, "texts.sms.de.text: The placeholder {code} is missing"),
         ({"texts": {"sms": {"deutsch!": {"text": "{code}"}}}}, "texts.sms.deutsch!: 'deutsch!' is not a language"),
-        ({"texts": {"messenger_b": {}}}, "texts.messenger_b: there is nothing of this name"),
+        ({"texts": {"messenger_b": {}}}, "texts.messenger_b: there is nothing with this name"),
         ({"lists": {"block": {"country": {"XX": None}}}}, "lists.block.country.XX: 'XX' is not a country"),
-        ({"lists": {"block": {"prefix": {"+49": None, "49": None}}}}, r"lists.block.prefix.49: \+49 stands here twice"),
-        ({"lists": {"block": {"recipient": {}}}}, "lists.block.recipient: there is nothing of this name"),
-        ({"lists": {"safe": {"country": {}}}}, "lists.safe.country: there is nothing of this name"),
+        ({"lists": {"block": {"prefix": {"+49": None, "49": None}}}}, r"lists.block.prefix.49: \+49 appears twice"),
+        ({"lists": {"block": {"recipient": {}}}}, "lists.block.recipient: there is nothing with this name"),
+        ({"lists": {"safe": {"country": {}}}}, "lists.safe.country: there is nothing with this name"),
         (
             {"lists": {"block": {"country": {"KP": {"expires_at": "tomorrow"}}}}},
             "country.KP.expires_at: write a time with its zone",
@@ -396,10 +399,10 @@ def test_a_text_that_has_to_stay_stays(texts, monkeypatch):
     project = Project.objects.get(name="Shop")
 
     def keep(project, channel, language):
-        raise UserError("End that trial first.")
+        raise UserError("End it first.")
 
     monkeypatch.setattr(own, "REQUIREMENTS", [keep])
-    with pytest.raises(FileRefused, match="End that trial first"):
+    with pytest.raises(FileRefused, match="End it first"):
         apply({"Shop": {"texts": texts}})
     assert project.templates.get(channel="sms", language="de").text == "Ihr Code: {code}\nVon {project}"
     apply({"Shop": {"texts": WHOLE["texts"]}})  # what the file leaves as it is
@@ -461,7 +464,7 @@ def test_the_best_for_the_money_needs_prices_which_the_same_file_may_bring():
     providers = {"sms": {"Gateway": {"type": "collector", "settings": {"name": "a"}}}}
     file = {"Priced": {"channels": {"sms": {"routing": "best_price"}}, "providers": providers}}
     collector.install()
-    with pytest.raises(FileRefused, match="routing: The best for the money needs prices, and Gateway has none"):
+    with pytest.raises(FileRefused, match="routing: “Cheapest per verified user” needs prices, and Gateway has none"):
         apply(file)
     providers["sms"]["Gateway"]["prices"] = {"default": "0.12 EUR message"}
     apply(file)

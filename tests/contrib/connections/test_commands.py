@@ -42,7 +42,7 @@ def test_it_takes_a_secret_of_the_systems_own_from_a_file(project, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--system", "okta", "--channel", "email"], "hands over no codes for the channel email"),
+        (["--system", "okta", "--channel", "email"], "submits no codes for the channel email"),
         (["--system", "okta", "--secret", "short"], "16 to 200 visible ASCII"),
         (["--system", "supabase_sms", "--secret", "whsec_abc"], "v1,whsec_"),
         (["--system", "okta", "--set", "to=x"], "has no option 'to'. It has none."),

@@ -112,7 +112,7 @@ def test_a_refusal_has_the_systems_form_and_no_reason(connect, name):
 def test_what_cannot_be_sent_is_refused_and_the_log_says_why(connect, outbox, name, change, reason):
     far = FAR[name]
     if far.system == "keycloak" and "code" in change:
-        reason = "the text holds no code"
+        reason = "the text contains no code"
     connected = connect(far)
     answered = connected.call(**change)
     assert answered.status_code == 400

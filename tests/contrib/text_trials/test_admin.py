@@ -51,7 +51,7 @@ def test_the_present_text_stays_while_another_is_tried(panel):
     start_trial(panel)
     row, client = panel.rows[MessageTemplate], panel.as_("owner")
     change = reverse("admin:verification_messagetemplate_change", args=(row.pk,))
-    assert "End that trial first" in str(errors(client.post(change, {"text": "{code}!"})))
+    assert "End it first" in str(errors(client.post(change, {"text": "{code}!"})))
     assert client.post(f"{change.removesuffix('change/')}delete/", {"post": "yes"}).status_code == 403
     row.refresh_from_db()
     assert row.text == "{code} ist Ihr Code."

@@ -157,7 +157,7 @@ def test_check_tells_the_spend_limit(build, server):
 
 def test_check_tells_of_a_wrong_key(build, server):
     server.script(failure(403, "InvalidClientTokenId"))
-    with pytest.raises(ProviderError, match="access key is not accepted"):
+    with pytest.raises(ProviderError, match="access key is not valid"):
         build().check()
 
 

@@ -327,7 +327,7 @@ def test_a_gateway_inside_is_not_reached_without_leave(server, store):
 
 def test_check_connects_and_sends_nothing(build, server):
     health = build("/{to}?text={text}", method="GET").check()
-    assert health.is_ok and not health.is_sure and "nothing more can be asked" in health.detail
+    assert health.is_ok and not health.is_sure and "checking more would mean sending a message" in health.detail
     assert server.requests == []
 
 

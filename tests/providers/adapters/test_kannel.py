@@ -238,8 +238,8 @@ def test_check_asks_the_status_page(build_with_status, server):
         (PAGE.replace("(online", "(dead").encode(), "", "0 of 2"),
         (b"Status: running, uptime", "", "0 of 0"),
         (PAGE.encode(), "SMPP", "0 of 1"),
-        (PAGE.encode(), "NOPE", "no SMSC of this name"),
-        (PAGE.encode(), "smsbox:", "no SMSC of this name"),
+        (PAGE.encode(), "NOPE", "no SMSC with this name"),
+        (PAGE.encode(), "smsbox:", "no SMSC with this name"),
     ],
 )
 def test_check_does_not_believe_a_good_status(build_with_status, server, page, smsc, told):
@@ -261,7 +261,7 @@ def test_check_tells_of_an_answer_that_is_none(build_with_status, server):
 
 def test_check_says_that_it_cannot_ask(build, server):
     health = build().check()
-    assert health.is_ok and "cannot be asked" in health.detail and server.requests == []
+    assert health.is_ok and "only its status page" in health.detail and server.requests == []
 
 
 def test_check_tells_of_a_gateway_that_is_away(build, server):
@@ -315,7 +315,7 @@ def test_the_mark_is_of_this_password(build):
         ("2", ReceiptStatus.FAILED, "The operator could not deliver it."),
         ("4", ReceiptStatus.SENT, ""),
         ("8", ReceiptStatus.SENT, ""),
-        ("16", ReceiptStatus.FAILED, "The operator refused it."),
+        ("16", ReceiptStatus.FAILED, "The operator rejected it."),
     ],
 )
 def test_it_reads_a_report(build, kind, status, error):

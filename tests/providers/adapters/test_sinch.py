@@ -343,8 +343,8 @@ def test_it_passes_over_what_changes_nothing(build, body):
     ("code", "words"),
     [
         (402, "no route"),
-        (403, "fault"),
-        (404, "for the moment"),
+        (403, "server error"),
+        (404, "failed temporarily"),
         (405, "parameter"),
         (406, "in time"),
         (407, "cancelled"),

@@ -266,7 +266,7 @@ def test_it_reads_an_event(build, word, reason, ours, told):
         ("Send result: RESULT_ERROR_GENERIC_FAILURE (Generic failure cause)", "credit and signal"),
         ("Send result: RESULT_ERROR_RADIO_OFF (x)", "radio is off"),
         ("Send result: RESULT_ERROR_LIMIT_EXCEEDED (x)", "too many messages"),
-        ("Send result: RESULT_NETWORK_REJECT (x)", "operator refused"),
+        ("Send result: RESULT_NETWORK_REJECT (x)", "operator rejected"),
         ("Send result: RESULT_RIL_SIM_ABSENT (x)", "no SIM card"),
         ("Send result: RESULT_SOMETHING_NEW (x)", "not delivered (RESULT_SOMETHING_NEW)"),
         ("TTL expired", "not sent in time"),

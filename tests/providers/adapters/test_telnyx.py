@@ -274,7 +274,7 @@ def test_it_reads_a_status(build, kind, word, ours):
         ("40001", "gets no SMS"),
         ("40002", "spam"),
         ("40003", "blocked for spam"),
-        ("40004", "refused it"),
+        ("40004", "rejected it"),
         ("40005", "in time"),
         ("40006", "cannot be reached"),
         ("40007", "loop"),

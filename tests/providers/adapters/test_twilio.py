@@ -320,7 +320,7 @@ def test_check_tells_the_balance(build, server, answered, is_ok, balance):
 
 def test_check_tells_of_wrong_credentials(build, server):
     server.script(fake_twilio.error(20003, 401))
-    with pytest.raises(ProviderError, match="credentials are not accepted"):
+    with pytest.raises(ProviderError, match="credentials are not valid"):
         build().check()
 
 

@@ -380,7 +380,7 @@ def test_it_passes_over_what_changes_nothing(build, word):
 @pytest.mark.parametrize(
     ("code", "words", "is_suppressed"),
     [
-        ("1", "no reason", False),
+        ("1", "reason is unknown", False),
         ("2", "handset", False),
         ("3", "no longer in use", True),
         ("4", "barred", True),
@@ -388,7 +388,7 @@ def test_it_passes_over_what_changes_nothing(build, word):
         ("6", "spam", False),
         ("7", "busy", False),
         ("8", "network", False),
-        ("9", "wants no messages", True),
+        ("9", "has opted out", True),
         ("10", "not valid", False),
         ("11", "no route", False),
         ("12", "cannot be reached", False),

@@ -67,7 +67,7 @@ def test_what_cannot_be_a_token_is_not_sent(vendor, token):
 def test_a_wrong_secret_is_ours_and_is_not_told(vendor):
     judgement = verify(vendor, site=Site(SITE_KEY, "another-secret", SITE.hosts))
     assert judgement.outcome is ChallengeOutcome.MISCONFIGURED
-    assert judgement.reason == "it does not accept our request (invalid-input-secret)"
+    assert judgement.reason == "it rejects our request (invalid-input-secret)"
     assert "another-secret" not in repr(SITE) + judgement.reason
 
 

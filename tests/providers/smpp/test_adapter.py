@@ -68,7 +68,7 @@ class Reports:
     def __call__(self, reply: HookReply) -> None:
         if self.fails:
             self.fails -= 1
-            raise ConnectionError("the database is away")
+            raise ConnectionError("the database does not answer")
         self.receipts += reply.events
 
 
@@ -701,7 +701,7 @@ def test_check_tells_why_the_worker_that_holds_the_binds_has_none(build, connect
     connect(is_bound=False, **changes)
     wait_until(lambda: "Operator: no bind to the message centre 127.0.0.1: " in caplog.text, "the worker has told")
     found = build(**{"host": "127.0.0.1", "port": smsc.port, "tls": False, **changes}).check()
-    assert not found.is_ok and found.detail.startswith("0 of 1 binds are up. The last try to bind: ")
+    assert not found.is_ok and found.detail.startswith("0 of 1 binds are up. Error of the last attempt to bind: ")
     assert told in found.detail
 
 
@@ -710,7 +710,7 @@ def test_check_tells_that_the_worker_finds_nobody_there(build, connect, smsc, ca
     connect(is_bound=False)
     wait_until(lambda: "no bind to the message centre" in caplog.text, "the worker has told")
     found = build(host="127.0.0.1", port=smsc.port, tls=False).check()
-    assert "last try" in found.detail and "refused" in found.detail
+    assert "last attempt" in found.detail and "refused" in found.detail
 
 
 def test_check_asks_by_itself_where_the_memory_is_away(smsc):

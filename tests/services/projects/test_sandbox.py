@@ -66,7 +66,7 @@ def test_a_test_project_uses_no_provider_that_sends(sandbox, made, outbox):
 
 
 def test_a_test_project_takes_no_vendors_provider_and_no_other_the_sandbox(made, project):
-    with pytest.raises(UserError, match="Make a live project"):
+    with pytest.raises(UserError, match="Create a live project"):
         connect(made.project, "http", values=HTTP)
     for other in (project.row, None):
         with pytest.raises(UserError, match="Only test projects have the sandbox"):
@@ -147,7 +147,7 @@ def test_wrong_codes_have_no_limit_for_the_recipients_of_the_sandbox_alone(sandb
 
 def test_createproject_makes_a_test_project_in_one_step():
     shown = run("createproject", "Mine", "--sandbox")
-    assert "It is a test project" in shown
+    assert "This is a test project" in shown
     row = Project.objects.get(name="Mine")
     assert row.is_sandbox and Provider.objects.filter(project=row).count() == 5
 

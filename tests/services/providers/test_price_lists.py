@@ -44,15 +44,18 @@ def test_spreadsheets_part_columns_by_other_marks_and_put_them_in_other_orders(m
         ("", "The list is empty."),
         ("to,price,currency\n+49,1,EUR", "Line 1: the column 'per' is missing."),
         ("to,price,currency,per,cost\n", "Line 1: there is no column 'cost'."),
-        ("to,to,price,currency,per\n", "Line 1: the column 'to' stands there twice."),
+        ("to,to,price,currency,per\n", "Line 1: the column 'to' appears twice."),
         ("to,price,currency,per\n+49,0.05,EUR,segment\n\n+43,0,05,EUR,segment", "Line 4: it has 5 columns"),
-        ('to;price;currency;per\n+49;"0,05";EUR;segment', "Line 2: '0,05' is not a price. Write a number with a point"),
+        (
+            'to;price;currency;per\n+49;"0,05";EUR;segment',
+            "Line 2: '0,05' is not a price. Write a number",
+        ),
         (HEADING + "+49,-0.05,EUR,segment", "Line 2: '-0.05' is not a price."),
         (HEADING + "+49,NaN,EUR,segment", "Line 2: 'NaN' is not a price."),
         (HEADING + "+49,0.123456789,EUR,segment", "Line 2: '0.123456789' is not a price."),
         (HEADING + "+49,0.05,EURO,segment", "Line 2: 'EURO' is not a currency."),
         (HEADING + "+49,0.05,EUR,sms", "Line 2: 'sms' is neither 'message' nor 'segment'."),
-        (HEADING + ",0.05,EUR,segment", "Line 2: it names no place."),
+        (HEADING + ",0.05,EUR,segment", "Line 2: this is not a destination."),
         (HEADING + "Germany,0.05,EUR,segment", "Line 2: 'Germany' is not a country."),
         (HEADING + "+49a,0.05,EUR,segment", "Line 2: '+49a' does not begin a phone number."),
         (HEADING + "+49,0.05,EUR,segment,31.01.2026", "Line 2: '31.01.2026' is not a day."),
@@ -88,7 +91,7 @@ def test_all_wrong_lines_are_told_up_to_a_number():
     ],
 )
 def test_a_list_that_is_too_long_is_refused(text):
-    with pytest.raises(ListRefused, match="are the most"):
+    with pytest.raises(ListRefused, match="the maximum is"):
         price_lists.read(text)
 
 

@@ -26,11 +26,11 @@ def test_stats_names_each_worker_and_what_it_does(project, settings):
 
 
 def test_stats_says_that_none_runs_when_none_has_been_heard_of_for_a_minute(project):
-    assert "Workers: none runs" in run("stats")
+    assert "Workers: none running" in run("stats")
     row = a_worker()
     assert "none runs" not in run("stats")
     clock.forward(61)
-    assert "Workers: none runs" in run("stats")
+    assert "Workers: none running" in run("stats")
     workers.beat(row)
     assert "none runs" not in run("stats")
 

@@ -285,7 +285,7 @@ def test_an_update_that_cannot_be_acted_on_is_given_up_in_the_end(bot, monkeypat
             bot_updates.act_on_all()
         end_leases()
     bot_updates.act_on_all()
-    assert "given up" in caplog.text
+    assert "no more retries" in caplog.text
     assert BotUpdate.objects.get().due_at is None
 
 
