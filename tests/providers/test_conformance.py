@@ -27,6 +27,7 @@ SEND_SECONDS = 5.0  # what one offer may take, by HTTP
 SAMPLES = {
     "apprise": {"url": "json://hush-user@127.0.0.1/{to}"},
     "anymail": {"service": "postmark", "from_email": "codes@example.com", "api_key": "hush-key", "has_webhook": True},
+    "aws_sms": {"region": "eu-central-1"},
     "aws_sns": {"region": "eu-central-1"},
     "bird": {
         "workspace_id": "a1405560-c8d3-4b1a-877d-3f449ad95352",
