@@ -184,10 +184,13 @@ class Adapter(base.Adapter):
 
     def check(self) -> base.Health:
         """Ask for the account's monthly limit. It is no balance, so it stands in the sentence."""
-        limits = answers.objects(self._ask("describe_spend_limits").get("SpendLimits"))
+        told = self._ask("describe_spend_limits").get("SpendLimits")
+        if not isinstance(told, list):
+            return base.Health(False, "AWS End User Messaging answered, but told nothing of its spend limits.")
+        limits = answers.objects(told)
         limit = next((one.get("EnforcedLimit") for one in limits if one.get("Name") == LIMIT), None)
-        told = f"its spend limit is {limit} USD a month" if isinstance(limit, int) else "it tells no spend limit"
-        return base.Health(True, f"AWS End User Messaging accepts the access key; {told}.")
+        words = f"its spend limit is {limit} USD a month" if isinstance(limit, int) else "it tells no spend limit"
+        return base.Health(True, f"AWS End User Messaging accepts the access key; {words}.")
 
     def asks_back(self) -> bool:
         return bool(self.text("topic_arn"))
