@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0025_index_of_networks"),
+        ("verification", "0032_costs_of_a_month"),
     ]
 
     operations = [
