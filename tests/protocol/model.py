@@ -157,14 +157,13 @@ def _create(state: State, call: Call) -> Iterator[State]:
         return
     for channel in [wanted] if wanted else _choices(state):
         left = state.block_left(channel, now)
-        # The promises do not say whether a test login's new session, for which nothing is sent, obeys the block.
+        # The promises do not say whether a test login's new session, for which nothing is sent, obeys the block; nor
+        # which holds where the block keeps a code back whose recipient is at the limit of sends: both are taken.
         for is_sent in {
             bool(sends and not left),
             bool(sends and (not left or (state.test_code and not session.sent_over))),
         }:
             if is_sent and (state.is_out_of_sends(now) or len(session.sent_over) >= MOST_SENDS):
-                continue
-            if sends and not is_sent and state.is_out_of_sends(now):
                 continue
             yield from _opened(state, call, session, channel if is_sent else "")
 
