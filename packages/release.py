@@ -4,6 +4,7 @@
     packages/release.py clients     # static/clients/: both clients as the service serves them, their hash in the guide
     packages/release.py form        # build the form's version of its package.json, and name it wherever it stands
     packages/release.py build       # dist/: wheel, image context, chart, clients, bills of materials, checksums
+    packages/release.py notes       # what the changelog says of the version, for the release's page
     packages/release.py record TAG  # once the tag is there: what later versions keep, into tests/upgrade/
 
 The newest heading of CHANGELOG.md that has a version and a date decides. It needs Python 3.11 and git; the wheels take
@@ -71,6 +72,17 @@ def version() -> str:
     if newest is None:
         sys.exit("CHANGELOG.md has no heading such as: ## 0.1.0 (2026-11-23)")
     return newest[1]
+
+
+def notes(image: str = "") -> str:
+    """Return the changelog's newest section that has a version, below how the image is taken if there is one."""
+    text = (ROOT / "CHANGELOG.md").read_text()
+    newest = HEADING.search(text)
+    if newest is None:
+        sys.exit("CHANGELOG.md has no heading such as: ## 0.1.0 (2026-11-23)")
+    section = re.split(r"^## ", text[newest.end() :], maxsplit=1, flags=re.MULTILINE)[0].strip()
+    taken = f"The image, for `.env` beside compose.yaml: `WATCHWORD_IMAGE={image}`\n\n" if image else ""
+    return f"{taken}{section}\n"
 
 
 def wrong_places(wanted: str, root: Path = ROOT, places: tuple[tuple[str, str], ...] = PLACES) -> list[str]:
@@ -257,6 +269,9 @@ if __name__ == "__main__":
     commands.add_parser("form", help="build the form, and name its version and hash wherever they stand")
     building = commands.add_parser("build", help="make the files of the release")
     building.add_argument("--to", type=Path, default=ROOT / "dist", help="default dist/, which is emptied before")
+    building.add_argument("--tag", help="refuse to build anything else than the version of this tag")
+    telling = commands.add_parser("notes", help="print what the changelog says of the version")
+    telling.add_argument("--image", default="", help="the image with its digest, which the text begins with")
     recording = commands.add_parser("record", help="write tests/upgrade/released.json and released_api.json")
     recording.add_argument("tag", help="such as 0.1.0")
     given = parser.parse_args()
@@ -268,7 +283,11 @@ if __name__ == "__main__":
         write_clients()
     elif given.command == "form":
         build_form()
+    elif given.command == "notes":
+        print(notes(given.image), end="")
     elif given.command == "build":
+        if given.tag not in (None, version()):
+            sys.exit(f"The tag is {given.tag}, and the changelog's newest version {version()}.")
         print(*build(given.to.resolve()), sep="\n")
     else:
         record(given.tag)

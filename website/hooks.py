@@ -15,6 +15,7 @@ OUTSIDE = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security-policy.md",
     "CONTRIBUTING.md": "contributing.md",
+    "ROADMAP.md": "roadmap.md",
 }  # files above docs/ that are pages here
 # The service's own addresses.
 SERVED = {"errors": "errors/index.md", "settings": "project-settings.md", "": "reference.md"}

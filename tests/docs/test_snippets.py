@@ -44,7 +44,8 @@ RUN = {
     ("docs/typescript.md", "ts"): "tests/clients/test_client_code.py",
 }
 PICTURES = {"text", "mermaid"}  # drawings, samples of output and of tables: nothing in them is typed
-OTHERS = ("localhost:9000",)  # otpgateway's own endpoint, in the guide for those who come from it
+# otpgateway's own endpoint, in the guide for those who come from it, and a vendor's, at which webhooks are entered.
+OTHERS = ("localhost:9000", "https://api.sms-gate.app")
 # Answered before any URL is looked up, and the functions of docs/testing.md, which a test runs.
 APART = re.compile(r"/livez|/readyz|\$\d")
 

@@ -45,6 +45,19 @@ def test_a_section_without_a_version_above_the_newest_changes_nothing():
     assert release.HEADING.search("## Unreleased\n\n## 0.2.0 (2027-01-31)\n\n## 0.1.0 (2026-11-23)\n")[1] == "0.2.0"
 
 
+def test_the_page_of_a_release_begins_with_its_image_and_has_the_newest_section_alone():
+    told = release.notes("registry.example.com/watchword:0.1.0@sha256:abc")
+    assert "`WATCHWORD_IMAGE=registry.example.com/watchword:0.1.0@sha256:abc`" in told.splitlines()[0]
+    assert "The first release." in told and "## Unreleased" not in told and not release.HEADING.search(told)
+    assert release.notes().startswith("The first release.")
+
+
+def test_a_tag_of_another_version_is_not_built():
+    command = [sys.executable, ROOT / "packages" / "release.py", "build", "--tag", "99.0.0"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and "The tag is 99.0.0" in done.stderr
+
+
 def test_what_docker_leaves_out_is_not_in_the_images_context():
     assert {"tests/", "benchmarks/", ".ci/", "var/"} <= set(release.not_in_image(ROOT))
     assert not any(line.startswith(("#", "**")) for line in release.not_in_image(ROOT))
