@@ -201,7 +201,11 @@ def test_of_a_code_that_no_provider_took_the_sentence_says_why_and_what_to_do(ma
         ({"is_enabled": False}, None, "It is off."),
         ({"except_prefixes": ["+49"]}, None, "It does not serve numbers with this prefix."),
         ({"only_prefixes": ["+43"]}, None, "It does not serve numbers with this prefix."),
-        ({}, {"opened_at": after(-60), "open_until": after(60), "reason": "HTTP 503"}, "after repeated failures: HTTP 503."),
+        (
+            {},
+            {"opened_at": after(-60), "open_until": after(60), "reason": "HTTP 503"},
+            "after repeated failures: HTTP 503.",
+        ),
         ({}, {"opened_at": after(-600), "open_until": after(-300)}, "The reason was not recorded"),
         ({}, None, "The reason was not recorded"),
     ],
