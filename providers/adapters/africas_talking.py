@@ -40,9 +40,9 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     405: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
     IN_BLACKLIST: (Outcome.REFUSED, "the recipient has opted out"),
     407: (Outcome.DECLINED, "there is no route to the recipient"),
-    409: (Outcome.DECLINED, "the recipient is on the operator's list of those who want no such messages"),
-    500: (Outcome.TEMPORARY, "there is a fault on their side"),
-    501: (Outcome.TEMPORARY, "there is a fault on their side"),
+    409: (Outcome.DECLINED, "the recipient is on the operator's do-not-disturb list"),
+    500: (Outcome.TEMPORARY, "Africa's Talking has a server error"),
+    501: (Outcome.TEMPORARY, "Africa's Talking has a server error"),
     502: (Outcome.DECLINED, "the operator refused it"),
 }
 # The words with which a whole request is refused.
@@ -65,7 +65,7 @@ _REASONS = {
     "NotNetworkSubscriber": "the recipient's number is of another network",
     "UserDoesNotExist": "the recipient's number does not exist",
     "DeliveryFailure": "the recipient's network did not deliver it",
-    "DoNotDisturbRejection": "the recipient is on the operator's list of those who want no such messages",
+    "DoNotDisturbRejection": "the recipient is on the operator's do-not-disturb list",
 }
 _SUPPRESSED = frozenset({"UserInBlackList"})
 _PHONE = re.compile(r"\+[0-9]{5,15}")
@@ -100,7 +100,7 @@ class Adapter(base.Adapter):
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_key"])):
-            return {"api_key": gettext("the key holds a space or a character outside ASCII")}
+            return {"api_key": gettext("the key contains a space or a non-ASCII character")}
         return {}
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -75,7 +75,7 @@ _ERRORS: dict[str, tuple[Outcome, str]] = {
     "INVALID_IDENTITY_FOR_DESTINATION_COUNTRY": _SENDER,
     "INVALID_REQUEST": _SETTINGS,
     "IncompleteSignature": _KEYS,
-    "InternalServerException": (Outcome.TEMPORARY, "there is a fault on their side"),
+    "InternalServerException": (Outcome.TEMPORARY, "Amazon has a server error"),
     "InvalidClientTokenId": _KEYS,
     "InvalidSignatureException": _KEYS,
     "MESSAGE_TYPE_MISMATCH": (Outcome.MISCONFIGURED, "the sender is not for messages of this kind"),
@@ -118,7 +118,7 @@ _REASONS = {
     "TEXT_CARRIER_UNREACHABLE": "the recipient's carrier cannot be reached",
     "TEXT_BLOCKED": "the recipient's handset blocks messages",
     "TEXT_CARRIER_BLOCKED": "the carrier blocks it",
-    "TEXT_SPAM": "the message was taken for spam",
+    "TEXT_SPAM": "the carrier blocked the message as spam",
     "TEXT_PROTECT_BLOCKED": "the account's protect configuration blocks it",
 }
 LIMIT = "TEXT_MESSAGE_MONTHLY_SPEND_LIMIT"
@@ -179,17 +179,17 @@ class Adapter(base.Adapter):
         answered = self._ask("send_text_message", **self._parameters(message))
         identity = answers.identity(answered.get("MessageId"))
         if identity is None:
-            raise ProviderError("AWS End User Messaging accepted, but told no id", Outcome.UNKNOWN)
+            raise ProviderError("AWS End User Messaging accepted, but returned no id", Outcome.UNKNOWN)
         return base.Result(Outcome.ACCEPTED, identity, is_delivered=not is_reported)
 
     def check(self) -> base.Health:
         """Ask for the account's monthly limit. It is no balance, so it stands in the sentence."""
         told = self._ask("describe_spend_limits").get("SpendLimits")
         if not isinstance(told, list):
-            return base.Health(False, "AWS End User Messaging answered, but told nothing of its spend limits.")
+            return base.Health(False, "AWS End User Messaging answered, but without its spend limits.")
         limits = answers.objects(told)
         limit = next((one.get("EnforcedLimit") for one in limits if one.get("Name") == LIMIT), None)
-        words = f"its spend limit is {limit} USD a month" if isinstance(limit, int) else "it tells no spend limit"
+        words = f"its spend limit is {limit} USD a month" if isinstance(limit, int) else "it has no spend limit"
         return base.Health(True, f"AWS End User Messaging accepts the access key; {words}.")
 
     def asks_back(self) -> bool:
@@ -288,7 +288,7 @@ class Adapter(base.Adapter):
         except ProviderError:
             raise HookUnreadable("the subscription cannot be confirmed now") from None
         if answer.status != 200:
-            raise HookUnreadable("Amazon did not take our confirmation of the subscription")
+            raise HookUnreadable("Amazon did not accept our confirmation of the subscription")
 
 
 def _explain(response: Mapping[str, Any], call: LibraryCall) -> ProviderError:

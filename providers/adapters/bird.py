@@ -65,7 +65,7 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["access_key"])):
-            errors["access_key"] = gettext("the key holds a space or a character outside ASCII")
+            errors["access_key"] = gettext("the key contains a space or a non-ASCII character")
         for name in ("workspace_id", "channel_id"):
             if not _UUID.fullmatch(str(values[name])):
                 errors[name] = gettext("an ID such as 3e2a1c44-6f0b-4a7e-9d3e-1f2b3c4d5e6f is expected")
@@ -92,7 +92,7 @@ class Adapter(base.Adapter):
             raise classify_status(answer)
         if answers.read_object(answer).get("status") != "active":
             return base.Health(False, "Bird accepts the key, but the channel is not active.")
-        return base.Health(True, "Bird accepts the key, and the channel is active. The balance cannot be asked.")
+        return base.Health(True, "Bird accepts the key, and the channel is active. It does not show the balance.")
 
     def verify_hook(self, request: base.HookRequest) -> None:
         """Check the HMAC-SHA256 of time, address and the body's digest, a line each."""

@@ -63,7 +63,7 @@ def verify(call: Mapping[str, Any], certificate: bytes) -> None:
             raise HookForged("the certificate is of another kind")
         key.verify(signature, text.encode("utf-8", "replace"), PKCS1v15(), digest)
     except (ValueError, binascii.Error, InvalidSignature):
-        raise HookForged("the signature does not hold") from None
+        raise HookForged("the signature is not valid") from None
 
 
 def confirmation_url(call: Mapping[str, Any], topic: str) -> str:
