@@ -157,8 +157,8 @@ def proxies(seen: dict[str, Any]) -> Iterator[Finding]:
     if trusted > written and is_forged_there:
         yield critical(
             "client-addresses-forged",
-            f"TRUSTED_PROXIES is {trusted}, but the number of proxies that write X-Forwarded-For is {written}. So callers "
-            "can choose the address that limits apply to.",
+            f"TRUSTED_PROXIES is {trusted}, but the number of proxies that set X-Forwarded-For is {written}. So "
+            "callers can choose the address that limits apply to.",
             f"Set TRUSTED_PROXIES={written}, or make the proxy in front replace the header. Only the proxy may reach "
             "the web server.",
         )
@@ -172,8 +172,8 @@ def proxies(seen: dict[str, Any]) -> Iterator[Finding]:
     elif trusted < written:
         yield warning(
             "proxy-taken-for-caller",
-            f"TRUSTED_PROXIES is {trusted}, but the number of proxies that write X-Forwarded-For is {written}. So callers "
-            "appear as a proxy and share its limits.",
+            f"TRUSTED_PROXIES is {trusted}, but the number of proxies that set X-Forwarded-For is {written}. So "
+            "callers appear as a proxy and share its limits.",
             f"Set TRUSTED_PROXIES={written}.",
         )
 
