@@ -16,6 +16,7 @@ import django
 from benchmarks.kept import migrated
 from verification.contrib.public_demo.season import DAYS, OWNER, PASSWORD, SESSIONS_A_DAY, UNLUCKY, fill
 from verification.contrib.public_demo.season_rows import OPERATOR, PEOPLE
+from verification.contrib.text_trials.draw import draw
 
 
 def main() -> int:
@@ -27,7 +28,7 @@ def main() -> int:
     os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", WATCHWORD_HOME=str(options.keep.resolve()))
     django.setup()
     with migrated():
-        fill(lambda line: print(line, file=sys.stderr, flush=True), days=options.days, a_day=options.a_day)
+        fill(lambda line: print(line, file=sys.stderr, flush=True), days=options.days, a_day=options.a_day, draw=draw)
         print(f"The owner is {OWNER}, the password: {PASSWORD}. Somebody got no code yesterday at noon: {UNLUCKY}")
         print(f"Others, with the same password: {', '.join([*PEOPLE, OPERATOR])}.")
     return 0

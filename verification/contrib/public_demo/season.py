@@ -7,6 +7,7 @@ panel can be tried, and its pictures taken, as an owner sees it after a season. 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -33,6 +34,7 @@ BODY = '{"to": "{to}", "text": "{text}"}'
 OWNER, PASSWORD = "mara", "a season of codes"  # noqa: S105  (of a database that is made for a look)
 BATCH = 2_000  # rows that one statement writes
 UNLUCKY = "+447400123456"  # who got no code yesterday at noon
+Draw = Callable[[int, str], int]  # a second text's id and a session's, to a number below 100
 PATIENCE = timedelta(seconds=SESSION_SECONDS)
 
 
@@ -42,7 +44,8 @@ class Season:
 
     project: Any
     providers: dict[str, Any]
-    variant: Any
+    trial: Any  # of a second text, or None
+    draw: Draw | None
     now: datetime
     outages: tuple[Outage, ...]
     chance: random.Random
@@ -180,18 +183,20 @@ def session_id(at: datetime, chance: random.Random) -> str:
 
 
 def is_second_text(season: Season, session: str, at: datetime) -> bool:
-    from verification.contrib.text_trials.draw import draw
-
-    return bool(at >= season.variant.since and draw(season.variant.pk, session) < season.variant.share)
+    trial = season.trial
+    return bool(trial and season.draw and at >= trial.since and season.draw(trial.pk, session) < trial.share)
 
 
 # --- the whole ---------------------------------------------------------------------------------------------------
 
 
-def fill(say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY, is_sandbox: bool = False) -> Any:
+def fill(
+    say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY, is_sandbox: bool = False, draw: Draw | None = None
+) -> Any:
     """Write the season that ends now into a database without one, count its figures, and return its project.
 
     With ``is_sandbox`` it is a test project's, whose providers send nothing, and it has no keys and no people.
+    With ``draw``, by which the service chooses a text for a session, a second text is tried against the first.
     """
     from django.db import transaction
 
@@ -199,7 +204,7 @@ def fill(say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY, is_sandbox:
 
     now = datetime.now(UTC).replace(microsecond=0)
     with transaction.atomic():
-        season = shop(now, is_sandbox=is_sandbox)
+        season = shop(now, is_sandbox=is_sandbox, draw=draw)
     weights = [country.share for country in COUNTRIES]
     midnight = now.replace(hour=0, minute=0, second=0)
     for ago in range(days, -1, -1):
@@ -228,7 +233,7 @@ def fill(say: Any, *, days: int = DAYS, a_day: int = SESSIONS_A_DAY, is_sandbox:
     return season.project
 
 
-def shop(now: datetime, *, is_sandbox: bool) -> Season:
+def shop(now: datetime, *, is_sandbox: bool, draw: Draw | None) -> Season:
     """Make the project with its owner, channel, providers, price lists, rates, and the trial of a text."""
     from verification.models import (
         Channel,
@@ -272,7 +277,7 @@ def shop(now: datetime, *, is_sandbox: bool) -> Season:
     MessageTemplate.objects.create(
         project=project, channel="sms", language="en", text="{code} is your code for {project}. Do not share it."
     )
-    variant = TextVariant.objects.create(
+    trial = draw and TextVariant.objects.create(
         project=project,
         channel="sms",
         language="en",
@@ -280,7 +285,7 @@ def shop(now: datetime, *, is_sandbox: bool) -> Season:
         share=50,
         since=now - timedelta(days=21),
     )
-    return Season(project, providers, variant, now, outages(now), random.Random(SEED))  # noqa: S311
+    return Season(project, providers, trial, draw, now, outages(now), random.Random(SEED))  # noqa: S311
 
 
 def a_number(season: Season, country: Country, day: datetime) -> str:

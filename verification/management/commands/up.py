@@ -86,7 +86,7 @@ class Command(WatchwordCommand):
         call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         environment = child_environment(os.environ, host=host, url=url)
         if settings.IS_PUBLIC_DEMO:
-            call_command("resetdemo", stdout=self.stdout, skip_checks=True)
+            call_command("resetdemo", stdout=self.stdout)
         web = server_command(host=host, port=port, workers=workers, threads=settings.WEB_THREADS, preload=True)
         manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
         worker = [*manage, "worker", "--skip-checks", "--threads", str(threads), "--connections"]
@@ -94,7 +94,7 @@ class Command(WatchwordCommand):
             processes.start("web server", web, environment)
             processes.start("worker", worker, environment)
             if settings.IS_PUBLIC_DEMO:
-                processes.start("demo's reset", [*manage, "resetdemo", "--skip-checks", *EVERY_HOUR], environment)
+                processes.start("demo's reset", [*manage, "resetdemo", *EVERY_HOUR], environment)
             text = describe(environment["BASE_URL"], url)  # while they load
             connections.close_all()
             processes.wait_until(partial(answers, address, port), seconds=READY_SECONDS)
