@@ -29,12 +29,14 @@ PLACES = [
     ("docs/delivery.md", r"own `session_seconds`, from \d+ to (\d+)", 1, LONGEST_SESSION_SECONDS),
     ("docs/delivery.md", r"in seconds \(\d+ to (\d+);", 1, MAX_FALLBACK_WAIT_SECONDS),
     ("docs/delivery.md", r"the session's last (\d+)\)", 1, SECONDS_AFTER_FALLBACK),
+    ("docs/guard.md", r"by default once it is older than (\d+)", 1, SESSION_SECONDS),
     ("docs/from-firebase.md", r"after (\w+ minutes) or the project's `session_seconds`", 1, SESSION_MINUTES),
     ("docs/from-otpgateway.md", r"`session_seconds` of the project, by default (\w+ minutes)", 1, SESSION_MINUTES),
     ("docs/from-twilio.md", r"verification lives for (\w+ minutes)", 1, SESSION_MINUTES),
     ("docs/from-vonage.md", r"ends by itself, after (\w+ minutes) by default", 1, SESSION_MINUTES),
     ("docs/glossary.md", r"to its end, by default (\d+) seconds later", 1, SESSION_SECONDS),
     ("docs/routing.md", r"is not has lost (\d+) seconds", 1, SESSION_SECONDS),
+    ("docs/providers/httpsms.md", r"your codes, (\w+ minutes) unless", 1, SESSION_MINUTES),
     ("docs/runbook.md", r"codes expire, by default after (\w+ minutes)", 1, SESSION_MINUTES),
     ("docs/security.md", r"A code lives (\d+) seconds", 1, SESSION_SECONDS),
     ("docs/security.md", r"as long as the project has set, at most (\d+)", 1, LONGEST_SESSION_SECONDS),
@@ -86,6 +88,7 @@ PLACES = [
 
 # Times of the same length that are other facts.
 OTHERS = [
+    ("docs/figures.md", r"gets out within (three minutes)"),  # an outage
     ("docs/operate.md", r"three lost within (three minutes)"),  # an outage
     ("docs/security.md", r"(?:_after_|test_)\w*(180)"),  # names of tests
     ("providers/adapters/telegram_gateway.py", r"(60) seconds"),

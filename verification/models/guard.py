@@ -18,6 +18,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext
 
+from verification.models.fields import NETWORK_MAX_LENGTH
 from verification.models.messages import Message
 from verification.models.projects import Project
 from verification.models.shared import Expiring
@@ -28,6 +29,7 @@ class GuardRule(models.TextChoices):
     MANUAL_PREFIX = "manual_prefix", _("Many numbers of one prefix, by manual sends")
     CONVERSION = "conversion", _("A country where few codes are verified")
     LOW_CONVERSION = "low_conversion", _("A country to watch")
+    NETWORK_COUNTRIES = "network_countries", _("A client network that asks for many countries")
     WRONG_CODES = "wrong_codes", _("Many wrong codes in the project")
     SAME_GUESS = "same_guess", _("One code tried on many sessions")
     NETWORK = "network", _("A client network that guesses")
@@ -112,6 +114,17 @@ GUARD_RULES = {
         counted=_CONVERSION,
         effect=_("Traffic to the country {subject} is watched"),
     ),
+    GuardRule.NETWORK_COUNTRIES: GuardRuleInfo(
+        GuardedTraffic.SENDS,
+        refuses=True,
+        subject=GuardSubject.NETWORK,
+        meaning=_("One client network asked for numbers of many countries, and hardly any of them was verified."),
+        counted=_(
+            "Of the last {sends} SMS and calls of one client network within a day, to {countries} countries,"
+            " {verified} were verified; the limit is {limit} countries."
+        ),
+        effect=_("SMS and calls that {subject} asks for are refused"),
+    ),
     GuardRule.WRONG_CODES: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=False,
@@ -184,6 +197,12 @@ class GuardedSend(models.Model):
     )
     prefix = models.CharField(max_length=16, help_text="The number without its last 4 digits.")
     country = models.CharField(max_length=3, help_text="ISO 3166, empty for a network of no country.")
+    network = models.CharField(
+        max_length=NETWORK_MAX_LENGTH,
+        default="",
+        db_default="",
+        help_text="The caller's, as of wrong codes; empty where many callers share it or it is not known.",
+    )
     is_manual = models.BooleanField()
     is_handed = models.BooleanField(
         default=False, db_default=False, help_text="Its code was handed over by an identity system."
@@ -203,6 +222,9 @@ class GuardedSend(models.Model):
                 name="guarded_send_of_recipient",
                 fields=("recipient",),
                 condition=Q(verified_at__isnull=True),
+            ),
+            models.Index(
+                name="guarded_send_of_network", fields=("project", "network", "-created_at"), condition=~Q(network="")
             ),
         )
 

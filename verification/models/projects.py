@@ -2,12 +2,14 @@
 
 import re
 import uuid
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -71,6 +73,12 @@ class Project(ProjectSettings):
     @property
     def has_short_codes(self) -> bool:
         return self.code_length == SHORT_CODE
+
+    @property
+    def countries_observed_until(self) -> datetime | None:
+        """The end of the project's first days, in which no country is refused for its conversion; None once over."""
+        end = self.created_at + timedelta(days=self.guard_country_observe_days)
+        return end if end > timezone.now() else None
 
     @property
     def wrong_codes_that_lock(self) -> int:

@@ -108,6 +108,7 @@ def test_who_is_verified_leaves_the_quota_to_others(api, asking, outbox):
 
 
 def test_the_quota_holds_for_a_country_and_for_a_re_send(api, project, asking, answer):
+    project.set(guard_country_observe_days=0)
     a_finding(project, "conversion", "DE")
     assert problem(api.create(number(0)))[0] == 403
     sessions = [asking(number(n, f"+49151123{n}")) for n in range(4)]
@@ -413,6 +414,7 @@ def running():
     ],
 )
 def test_a_country_that_hardly_verifies_is_found(project, sends, verified, age, found):
+    project.set(guard_country_day=0)
     send_to_country(project, sends, verified, age=age)
     findings.sweep()
     assert running() == found
@@ -545,6 +547,7 @@ def test_a_finding_that_cannot_be_told_keeps_no_other_from_being_told(project, c
 
 
 def test_a_blocked_country_is_refused_and_others_are_not(api, project):
+    project.set(guard_country_observe_days=0)
     send_to_country(project, 40, 0)
     findings.sweep()
     assert problem(api.create("+4915112345678")) == REFUSED
@@ -620,7 +623,8 @@ def test_in_observe_mode_the_alert_says_so(api, project):
 
 @pytest.mark.parametrize("rule", GuardRule.values)
 def test_every_rule_can_be_told(project, rule):
-    names = ("numbers", "limit", "minutes", "sends", "verified", "percent", "wrong", "right", "sessions", "recipients")
+    names = ("numbers", "limit", "minutes", "sends", "verified", "percent", "wrong", "right", "sessions", "recipients",
+             "countries")  # fmt: skip
     figures = dict.fromkeys(names, 7)
     now = timezone.now()
     GuardBlock.objects.create(

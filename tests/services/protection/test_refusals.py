@@ -69,6 +69,7 @@ def test_past_so_many_prefixes_an_hour_countries_are_still_told_apart(project, a
 
 
 def test_what_a_country_is_refused_is_counted_too(api, project):
+    project.set(guard_country_observe_days=0)
     GuardBlock.objects.create(
         project=project.row,
         rule=GuardRule.CONVERSION,

@@ -22,11 +22,12 @@ from verification.admin.base.statistics import Tile, funnel, largest_loss, over_
 from verification.admin.dashboard.headline import headline
 from verification.admin.dashboard.problems import budgets_of, problems_of, warnings_of
 from verification.admin.traffic.decisions import title_of_rule
-from verification.core.formats import grouped
+from verification.core.formats import DAY, grouped, written_date
 from verification.models import (
     ApiKey,
     ChannelType,
     GuardBlock,
+    GuardMode,
     KeyKind,
     Message,
     Project,
@@ -44,6 +45,7 @@ FAILURES_READ = 50  # the latest failures read; those with one reason are shown 
 FAILURES_SHOWN = 5
 COUNTRIES_SHOWN = 8
 RULES_SHOWN = 6
+OBSERVED_SHOWN = 3
 BUDGETS_SHOWN = 6
 FEW_VERIFIED = 5  # users of a day, below which nothing is said about those that the server did not confirm
 
@@ -125,7 +127,7 @@ def _steps(request: HttpRequest, projects: Any) -> list[SetUpStep]:
     if request.user.is_superuser:
         project = SetUpStep(
             _("Create a project"),
-            _("One for each product or customer: it has its own keys, channels and limits."),
+            _("One for each product or customer, with its own keys, channels and limits."),
             reverse("admin:verification_project_add"),
             first is not None,
         )
@@ -141,19 +143,19 @@ def _steps(request: HttpRequest, projects: Any) -> list[SetUpStep]:
         project,
         SetUpStep(
             _("Connect a provider"),
-            _("The account that codes go out over. The inbox sends nothing and is good for a first try."),
+            _("The account that sends your codes. To try things out, use the inbox, which sends nothing."),
             reverse("admin:verification_provider_add") if first else "",
             first is not None and served.exists(),
         ),
         SetUpStep(
-            _("Issue an API key"),
-            _("Browsers and apps call the session endpoints with it. It is shown once."),
+            _("Create an API key"),
+            _("Browsers and apps use it to call the session endpoints. It is shown only once."),
             reverse("admin:verification_project_issue_key", args=(first.pk,)) if first else "",
             ApiKey.objects.live().filter(project__in=projects, kind=KeyKind.API).exists(),
         ),
         SetUpStep(
             _("Send the first code"),
-            _("Call POST /session/create with the key, as the API reference shows; the session shows up here."),
+            _("Call POST /session/create with the key, as shown in the API reference. The session then appears here."),
             "/docs/",
             Session.objects.filter(project__in=projects).exists(),
         ),
@@ -212,9 +214,27 @@ def _count(projects: Any, traffic_of: list[int]) -> dict[str, Any]:
             }
             for line in conversion.by_country(projects, hours=statistics.HOURS)[:COUNTRIES_SHOWN]
         ],
+        "observed": _observed(projects),
         "findings": GuardBlock.objects.filter(project__in=projects, lifted_at=None, until__gt=now).count(),
         "failures": _failures(lost.select_related("project", "provider").order_by("-created_at")),
     }
+
+
+def _observed(projects: Any) -> str:
+    """Return which projects are so new that no country is refused yet, and until when; empty where none is."""
+    ends = {
+        project.name: project.countries_observed_until
+        for project in projects.exclude(traffic_guard=GuardMode.OFF).filter(guard_country_sends__gt=0)
+    }
+    new = sorted((end, name) for name, end in ends.items() if end is not None)
+    if not new:
+        return ""
+    return _("The traffic guard still observes countries and refuses none of them: {projects}.").format(
+        projects=", ".join(
+            _("{project} until {day}").format(project=name, day=written_date(timezone.localtime(end), DAY))
+            for end, name in new[:OBSERVED_SHOWN]
+        )
+    )
 
 
 def _unconfirmed(summary: Summary) -> str:
@@ -223,8 +243,8 @@ def _unconfirmed(summary: Summary) -> str:
     if verified < FEW_VERIFIED or 2 * confirmed >= verified:
         return ""
     return _(
-        "Your server confirmed {confirmed} of {verified} verified users. Call session/verify for each: the traffic"
-        " guard takes codes that are never confirmed for an attack."
+        "Your server confirmed {confirmed} of {verified} verified users. Call session/verify for each one: the"
+        " traffic guard treats codes that are never confirmed as an attack."
     ).format(confirmed=grouped(confirmed), verified=grouped(verified))
 
 
@@ -234,7 +254,7 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
     failed = Tile(
         _("Failed or expired messages"),
         grouped(lost),
-        _("see why") if lost else _("all went well"),
+        _("View failures") if lost else _("none"),
         "",
         "bad" if lost else "",
         link,

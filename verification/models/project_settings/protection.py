@@ -8,6 +8,7 @@ from verification.models.fields import HOST_MAX_LENGTH, ChallengeHostField, List
 from verification.models.shared import SettingGroup
 
 MAX_KNOWN_DAYS = 3_650  # days: by then most numbers have another owner
+MAX_OBSERVE_DAYS = 3_650  # days: whoever wants longer has the mode "observe"
 MAX_HOSTS = 100  # hosts and apps that a challenge's widget stands on
 
 
@@ -63,6 +64,28 @@ class TrafficGuard(SettingGroup):
     )
     guard_country_minutes = figure_field(
         _("minutes for a country"), 60, _("The window of a country's conversion."), most=24 * 60
+    )
+    guard_country_day = models.PositiveIntegerField(
+        _("unverified sends to a country in a day"),
+        default=20,
+        db_default=20,
+        help_text=_("Beyond so many, the share that must be verified is asked of the whole day, too. 0: of no day."),
+    )
+    guard_country_observe_days = models.PositiveIntegerField(
+        _("days that countries are only observed"),
+        default=7,
+        db_default=7,
+        validators=(MaxValueValidator(MAX_OBSERVE_DAYS),),
+        help_text=_("Days from the project's creation in which no country is refused for its conversion."),
+    )
+    guard_network_countries = models.PositiveIntegerField(
+        _("countries of one network"),
+        default=3,
+        db_default=3,
+        help_text=_(
+            "Countries that one client network asks for in a day while hardly anything of it is verified. 0: any"
+            " number."
+        ),
     )
     guard_block_minutes = figure_field(
         _("first finding, minutes"),

@@ -39,6 +39,9 @@ class GuardConfig:
     block_max_seconds: int
     quiet_seconds: int
     known_days: int  # 0 where no number passes as known
+    network_countries: int
+    least_percent: int  # of a network's sends that must be verified
+    observes_countries: bool  # the project is so new that no country is refused for its conversion
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,6 +261,9 @@ def _guard(row: dict[str, Any]) -> GuardConfig:
         block_max_seconds=row["guard_block_max_minutes"] * 60,
         quiet_seconds=row["guard_quiet_hours"] * 3600,
         known_days=row["guard_known_days"],
+        network_countries=row["guard_network_countries"],
+        least_percent=row["guard_country_percent"],
+        observes_countries=row["observes_countries"],
     )
 
 

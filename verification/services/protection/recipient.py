@@ -13,6 +13,7 @@ from verification.core.session_rules import WRONG_CODES_THAT_LOCK
 from verification.models import GuardMode, GuardRule, Session, Subscription
 from verification.services.projects import policy_document
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, TestLoginConfig
+from verification.services.protection.limits import counted_network
 
 SUBSCRIBER_DIGITS = 4  # the last digits of a number, which a prefix leaves out: 10,000 numbers share one
 SIMULATED_RETRY_SECONDS = 600  # the wait that the simulated limit tells, as that of sends in 10 minutes would
@@ -143,6 +144,10 @@ class RecipientPolicy(NamedTuple):
                 "block_max": guard.block_max_seconds,
                 "quiet": guard.quiet_seconds,
                 "known_days": guard.known_days,
+                "network": "" if self.client_address is None else counted_network(self.project, self.client_address),
+                "network_countries": guard.network_countries,
+                "least_percent": guard.least_percent,
+                "observes_countries": guard.observes_countries,
                 "masked": mask(address.text),
                 **({"is_handed": True} if is_handed else {}),
             }

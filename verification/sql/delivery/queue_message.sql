@@ -119,10 +119,10 @@ BEGIN
     );
     IF v_is_guarded THEN
         INSERT INTO verification_guardedsend (
-            message_id, project_id, recipient_id, prefix, country, is_manual, is_handed, created_at
+            message_id, project_id, recipient_id, prefix, country, network, is_manual, is_handed, created_at
         ) VALUES (
             p_message, p_project, p_recipient, p_guard ->> 'prefix', p_guard ->> 'country',
-            p_session IS NULL AND NOT v_is_handed, v_is_handed, p_now
+            coalesce(p_guard ->> 'network', ''), p_session IS NULL AND NOT v_is_handed, v_is_handed, p_now
         );
     END IF;
     IF p_is_test AND (p_callback_url <> '' OR p_terms ? 'events') THEN

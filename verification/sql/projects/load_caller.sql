@@ -36,6 +36,7 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
             SELECT coalesce(jsonb_agg(jsonb_build_array(step.channel, step.wait_seconds) ORDER BY step.position, step.id), '[]')
             FROM verification_fallbackstep AS step WHERE step.project_id = p_project.id
         ),
+        'observes_countries', p_project.created_at > statement_timestamp() - make_interval(days => p_project.guard_country_observe_days),
         'platform', (SELECT to_jsonb(platform) FROM verification_platform AS platform),
         'is_stopped', EXISTS (SELECT FROM verification_killswitch WHERE subject = 'all'),
         'lists', (

@@ -7,14 +7,23 @@ DECLARE
     v_lock constant bigint := 7294002;  -- an advisory lock of our own
     v_now constant timestamptz := clock_timestamp();
     v_project verification_project;
+    v_is_day_due boolean;
 BEGIN
     IF NOT pg_try_advisory_xact_lock(v_lock) THEN
         RETURN;
     END IF;
+    -- The rule on the day reads a day of rows, so it is judged once a minute.
+    v_is_day_due := NOT EXISTS (
+        SELECT FROM verification_upkeep
+        WHERE name = 'guard_day' AND started_at > v_now - interval '1 minute' AND started_at <= v_now
+    );
     FOR v_project IN SELECT * FROM verification_project WHERE is_enabled ORDER BY id LOOP
         BEGIN
             IF v_project.traffic_guard <> 'off' AND v_project.guard_country_sends > 0 THEN
                 PERFORM judge_countries(v_project, v_now);
+            END IF;
+            IF v_is_day_due AND v_project.traffic_guard <> 'off' AND v_project.guard_country_day > 0 THEN
+                PERFORM judge_day(v_project, v_now);
             END IF;
             PERFORM judge_guesses(v_project, v_now);
         EXCEPTION WHEN OTHERS THEN
@@ -24,7 +33,9 @@ BEGIN
         END;
     END LOOP;
     -- Whoever watches the service sees by this that the guard still sweeps.
-    INSERT INTO verification_upkeep AS upkeep (name, started_at, finished_at) VALUES ('guard', v_now, clock_timestamp())
+    INSERT INTO verification_upkeep AS upkeep (name, started_at, finished_at)
+    SELECT name, v_now, clock_timestamp() FROM unnest(ARRAY['guard', CASE WHEN v_is_day_due THEN 'guard_day' END]) AS due (name)
+    WHERE name IS NOT NULL
     ON CONFLICT (name) DO UPDATE SET started_at = excluded.started_at, finished_at = excluded.finished_at;
 END
 $$;
@@ -97,6 +108,62 @@ BEGIN
               AND lifted_at > p_now - v_window
         ) THEN
             PERFORM guard_watch(p_project.id, 'low_conversion', v_found.country, v_figures, v_window, p_now);
+        END IF;
+    END LOOP;
+END
+$$;
+
+-- The same rule for a day, which sees what stays below the least number of an hour: a country with more unverified sends
+-- than the project's floor of a day, of whose sends too few were verified, is refused. In a small country an attack of 20
+-- an hour is seen by nothing else, while its honest people leave few codes unverified in a day.
+-- What a provider that fails there did not deliver is left out, as by the hour.
+CREATE OR REPLACE FUNCTION judge_day(p_project verification_project, p_now timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_minutes constant integer := 24 * 60;
+    v_counts_handed constant boolean := counts_handed(p_project.id, p_now);
+    v_found record;
+    v_undelivered bigint;
+    v_figures jsonb;
+BEGIN
+    p_project.guard_country_minutes := v_minutes;  -- for lost_by_a_provider, which compares with so long a time
+    FOR v_found IN
+        SELECT send.country, count(*) AS sends, count(send.verified_at) AS verified, min(send.created_at) AS since,
+               max(send.created_at) AS until
+        FROM verification_guardedsend AS send
+        LEFT JOIN verification_guardblock AS block
+            ON block.project_id = p_project.id AND block.subject = send.country AND block.rule = 'conversion'
+        WHERE send.project_id = p_project.id
+          AND send.created_at > p_now - make_interval(mins => v_minutes)
+          AND (
+              send.created_at <= p_now - longest_session()
+              OR (SELECT expires_at FROM verification_message AS message WHERE message.id = send.message_id) <= p_now
+          )
+          AND send.created_at > coalesce(block.lifted_at, block.until, '-infinity')
+          AND NOT send.is_manual
+          AND (v_counts_handed OR NOT send.is_handed)
+        GROUP BY send.country
+        HAVING count(*) - count(send.verified_at) > p_project.guard_country_day
+           AND count(send.verified_at) * 100 < count(*) * p_project.guard_country_percent
+    LOOP
+        v_undelivered := lost_by_a_provider(
+            p_project, v_found.country, v_found.since, v_found.until, v_found.sends, p_now
+        );
+        IF v_found.sends - v_undelivered - v_found.verified > p_project.guard_country_day
+            AND v_found.verified * 100 < (v_found.sends - v_undelivered) * p_project.guard_country_percent
+        THEN
+            v_figures := jsonb_build_object(
+                'sends', v_found.sends, 'verified', v_found.verified,
+                'percent', floor(v_found.verified * 100.0 / v_found.sends), 'limit', p_project.guard_country_percent,
+                'minutes', v_minutes
+            );
+            IF v_undelivered > 0 THEN
+                v_figures := v_figures || jsonb_build_object('undelivered', v_undelivered);
+            END IF;
+            PERFORM guard_block(
+                p_project.id, 'conversion', v_found.country, 0, v_figures, p_project.guard_block_minutes * 60,
+                p_project.guard_block_max_minutes * 60, p_project.guard_quiet_hours * 3600, p_now
+            );
         END IF;
     END LOOP;
 END
@@ -311,14 +378,14 @@ BEGIN
 END
 $$;
 
--- Return whether a send to this number is suspicious: a finding about its prefix or country runs, or its prefix has
+-- Return whether a send to this number is suspicious: a finding about its prefix, country or caller's network runs, or its prefix has
 -- half as many unverified numbers as the prefix rule allows. p_guard are the terms of guard_terms (traffic_guard.sql).
 CREATE OR REPLACE FUNCTION guard_is_wary(p_project bigint, p_guard jsonb) RETURNS TABLE (is_wary boolean)
 LANGUAGE sql STABLE AS $$
     SELECT EXISTS (
         SELECT FROM verification_guardblock
         WHERE project_id = p_project
-          AND subject IN (p_guard ->> 'prefix', p_guard ->> 'country')
+          AND subject IN (p_guard ->> 'prefix', p_guard ->> 'country', nullif(p_guard ->> 'network', ''))
           AND lifted_at IS NULL
           AND until > now()
     ) OR (p_guard ->> 'numbers')::integer > 0 AND 2 * (

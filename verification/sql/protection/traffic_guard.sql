@@ -1,9 +1,13 @@
--- The traffic guard's rule on prefixes, against SMS pumping: codes are sent to numbers that earn the sender money.
+-- The traffic guard's rules on prefixes and on client networks, against SMS pumping: codes are sent to numbers that earn
+-- the sender money.
 --
 -- p_guard are the terms of guard_terms (protection/recipient.py): null where nothing is judged or counted; else, in seconds:
 --   {"enforce": true, "rule": "prefix", "counts_all": false, "prefix": "+49151123", "country": "DE",
 --    "numbers": 10, "window": 600, "block": 1800, "block_max": 43200, "quiet": 86400, "known_days": 90,
+--    "network": the caller's, empty where many callers share it, "network_countries": 3, "least_percent": 20,
+--    "observes_countries": true while no country of the project is refused for its conversion,
 --    "masked": the number as an owner may read it}
+-- Without the three of networks and countries, as 0.1.0 passes them, no network is judged, and countries are refused.
 -- open_session adds "goes_elsewhere": true if the code goes out over another channel where the guard refuses this one;
 -- it and send_code add "passed": true for a session that passed a challenge. A code that an identity system handed over has
 -- "is_handed": true besides.
@@ -13,7 +17,7 @@ CREATE OR REPLACE FUNCTION is_guarded(p_channel text, p_guard jsonb) RETURNS boo
     SELECT p_guard IS NOT NULL AND p_channel IN ('sms', 'voice')
 $$;
 
--- Return whether a send must not be made: a finding refuses it, or the prefix rule finds something now.
+-- Return whether a send must not be made: a finding refuses it, or the rules on prefixes and networks find something now.
 --
 -- The prefix rule: more than `numbers` distinct unverified numbers within the window share all but their last 4 digits.
 -- A number is unverified if no session/verify of it came after the send. session/check does not count: anybody with the
@@ -23,6 +27,9 @@ $$;
 -- unverified sends alone: in enforce mode there are hardly more than `numbers` of them. While a finding runs, nothing
 -- is counted at all. Uncommitted sends are not seen, so the sends in flight may overshoot the limit. The end or the
 -- lifting of a finding is the start of a new count. In observe mode all is noted and nothing is refused.
+--
+-- The rule on networks is judged by network_of_many_countries. While the project is new, the finding about a country is
+-- noted and nothing follows from it.
 --
 -- Who passed a challenge gets through a finding in a small quota: see guard_lets_through. A known number passes: see
 -- guard_knows.
@@ -34,14 +41,16 @@ DECLARE
     v_limit constant integer := p_guard ->> 'numbers';
     v_since timestamptz := p_now - make_interval(secs => (p_guard ->> 'window')::integer);
     v_finding verification_guardblock;
+    v_network constant text := CASE WHEN v_rule = 'prefix' THEN coalesce(p_guard ->> 'network', '') ELSE '' END;
+    v_network_since timestamptz := p_now - interval '1 day';
     v_numbers integer;
     v_figures jsonb;
 BEGIN
     FOR v_finding IN
         SELECT * FROM verification_guardblock
         WHERE project_id = p_project
-          AND subject IN (v_prefix, p_guard ->> 'country')
-          AND (rule = v_rule OR v_rule = 'prefix' AND rule = 'conversion')
+          AND subject IN (v_prefix, p_guard ->> 'country', v_network)
+          AND (rule = v_rule OR v_rule = 'prefix' AND rule IN ('conversion', 'network_countries'))
     LOOP
         IF v_finding.lifted_at IS NULL AND v_finding.until > p_now AND v_finding.since <= latest_past(p_now)
            AND NOT (coalesce((p_guard -> 'passed')::boolean, false) AND guard_lets_through(v_finding, p_now))
@@ -50,13 +59,31 @@ BEGIN
                 RETURN false;
             END IF;
             UPDATE verification_guardblock SET refused = refused + 1 WHERE id = v_finding.id;
+            IF v_finding.rule = 'conversion' AND (p_guard -> 'observes_countries')::boolean THEN
+                PERFORM note_guarded(p_project, p_guard || '{"enforce": false}', v_finding.rule, v_finding.figures);
+                CONTINUE;
+            END IF;
             PERFORM note_guarded(p_project, p_guard, v_finding.rule, v_finding.figures);
             RETURN (p_guard -> 'enforce')::boolean;
         END IF;
         IF v_finding.rule = v_rule THEN
             v_since := greatest(v_since, least(coalesce(v_finding.lifted_at, v_finding.until), p_now));
+        ELSIF v_finding.rule = 'network_countries' THEN
+            v_network_since := greatest(v_network_since, least(coalesce(v_finding.lifted_at, v_finding.until), p_now));
         END IF;
     END LOOP;
+
+    v_figures := CASE WHEN v_network <> '' THEN
+        network_of_many_countries(p_project, v_network, p_guard, v_network_since, p_now)
+    END;
+    IF v_figures IS NOT NULL AND NOT guard_knows(p_project, p_recipient, p_guard, p_now) THEN
+        PERFORM guard_block(
+            p_project, 'network_countries', v_network, 1, v_figures,
+            (p_guard ->> 'block')::integer, (p_guard ->> 'block_max')::integer, (p_guard ->> 'quiet')::integer, p_now
+        );
+        PERFORM note_guarded(p_project, p_guard, 'network_countries', v_figures);
+        RETURN (p_guard -> 'enforce')::boolean;
+    END IF;
 
     IF v_limit = 0 THEN
         RETURN false;
@@ -82,6 +109,44 @@ BEGIN
     );
     PERFORM note_guarded(p_project, p_guard, v_rule, v_figures);  -- after the finding: rows are locked in this order
     RETURN (p_guard -> 'enforce')::boolean;
+END
+$$;
+
+-- The rule on networks: return its figures if a send to the guard's country would be one too many of this client network,
+-- else null. It is one too many if the network asked for numbers of more countries than allowed, this one included, since
+-- p_since, and of its sends a smaller share is verified than is asked of a country. People of one household or one
+-- company seldom need numbers of four countries. Where they do, or where many share an address, they type their codes.
+--
+-- Of a network's sends the newest 100 are read, so that a back end whose address the project has not listed costs no more
+-- than anybody else. Those of the moment count: who asks for four countries at once has verified nothing yet.
+CREATE OR REPLACE FUNCTION network_of_many_countries(
+    p_project bigint, p_network text, p_guard jsonb, p_since timestamptz, p_now timestamptz
+) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_most_read constant integer := 100;
+    v_limit constant integer := coalesce((p_guard ->> 'network_countries')::integer, 0);
+    v_found record;
+BEGIN
+    IF v_limit = 0 THEN
+        RETURN NULL;
+    END IF;
+    SELECT count(*) + 1 AS sends, count(verified_at) AS verified,
+           count(DISTINCT country) + CASE WHEN bool_or(country = p_guard ->> 'country') THEN 0 ELSE 1 END AS countries
+    INTO v_found
+    FROM (
+        SELECT country, verified_at FROM verification_guardedsend
+        WHERE project_id = p_project AND network = p_network AND network <> ''
+          AND created_at > p_since AND created_at <= latest_past(p_now) AND NOT is_manual
+        ORDER BY created_at DESC LIMIT v_most_read
+    ) AS send;
+    IF v_found.countries <= v_limit
+       OR v_found.verified * 100 >= v_found.sends * (p_guard ->> 'least_percent')::integer
+    THEN
+        RETURN NULL;
+    END IF;
+    RETURN jsonb_build_object(
+        'sends', v_found.sends, 'countries', v_found.countries, 'verified', v_found.verified, 'limit', v_limit
+    );
 END
 $$;
 
@@ -159,6 +224,11 @@ BEGIN
         SELECT count(*) FROM verification_guardedsend
         WHERE project_id = p_finding.project_id AND country = p_finding.subject AND verified_at IS NULL
           AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
+    ) WHEN p_finding.rule = 'network_countries' THEN (
+        SELECT count(*) FROM verification_guardedsend
+        WHERE project_id = p_finding.project_id AND network = p_finding.subject AND network <> ''
+          AND verified_at IS NULL
+          AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
     ) ELSE (
         SELECT count(*) FROM verification_guardedsend
         WHERE project_id = p_finding.project_id AND prefix = p_finding.subject AND verified_at IS NULL
@@ -175,6 +245,7 @@ RETURNS void LANGUAGE sql AS $$
         p_project,
         p_rule,
         CASE WHEN p_rule = 'conversion' THEN coalesce(nullif(p_guard ->> 'country', ''), 'no country')
+             WHEN p_rule = 'network_countries' THEN p_guard ->> 'network'
              ELSE p_guard ->> 'prefix' || '…' END,
         p_guard ->> 'country',
         CASE WHEN (p_guard -> 'enforce')::boolean AND NOT coalesce((p_guard -> 'goes_elsewhere')::boolean, false)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -23,6 +23,9 @@ from verification.models.guard import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REF
 from verification.services.notifications import alerts
 from verification.services.records import decisions
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 log = logging.getLogger(__name__)
 
 ANNOUNCED_AT_ONCE = 100  # findings a sweep tells of; their rows stay locked meanwhile, the rest waits for the next
@@ -35,7 +38,13 @@ OBSERVED = {  # what follows from a finding that the project only observes
     GuardRule.CONVERSION: gettext_lazy(
         "In enforce mode the traffic guard would block SMS and calls to the country {subject}"
     ),
+    GuardRule.NETWORK_COUNTRIES: gettext_lazy(
+        "In enforce mode the traffic guard would block SMS and calls that {subject} asks for"
+    ),
 }
+OBSERVED_AT_FIRST = gettext_lazy(
+    "The project is new: only later would the traffic guard block SMS and calls to the country {subject}"
+)
 
 
 class FailedSweep(NamedTuple):
@@ -104,7 +113,7 @@ def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
     is_observed = rule in REFUSES_SENDS and not refuses(finding)
     is_country = rule in ABOUT_COUNTRIES and finding.subject
     subject = countries.named(finding.subject) if is_country else subject_of(finding)
-    effect = (OBSERVED[rule] if is_observed else GUARD_RULES[rule].effect).format(subject=subject)
+    effect = (_observed(finding, rule) if is_observed else GUARD_RULES[rule].effect).format(subject=subject)
     detail = _(
         "{counted} {effect} until {time} UTC. If this traffic is legitimate, lift the block in the panel and raise "
         "the project's limit."
@@ -112,9 +121,16 @@ def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
     return effect, detail
 
 
+def _observed(finding: GuardBlock, rule: GuardRule) -> StrOrPromise:
+    is_enforced_later = rule == GuardRule.CONVERSION and finding.project.traffic_guard == GuardMode.ENFORCE
+    return OBSERVED_AT_FIRST if is_enforced_later else OBSERVED[rule]
+
+
 def refuses(finding: GuardBlock) -> bool:
     """Return whether traffic is refused while the finding runs. In observe mode sends are not."""
     if finding.rule == GuardRule.MANUAL_PREFIX and not finding.project.traffic_guard_manual:
+        return False
+    if finding.rule == GuardRule.CONVERSION and finding.project.countries_observed_until is not None:
         return False
     if finding.rule in REFUSES_SENDS:
         return finding.project.traffic_guard == GuardMode.ENFORCE
