@@ -53,7 +53,7 @@ if _missing and not IS_EMBEDDED:
         " by the rules for development."
     )
 if IS_PUBLIC_DEMO and not IS_EMBEDDED:
-    raise ImproperlyConfigured("PUBLIC_DEMO shows a database of its own to everybody: it takes no DATABASE_URL.")
+    raise ImproperlyConfigured("PUBLIC_DEMO shows its own database to everybody: leave DATABASE_URL unset.")
 EMBEDDED = EmbeddedServers(
     HOME_DIR,
     durable=env.bool("EMBEDDED_DURABLE", default=True),

@@ -35,13 +35,15 @@ def test_neither_a_worker_nor_a_web_process_starts(service, shop, wrong_keys):
     for command, status in ((("manage.py", "worker"), 1), (("-c", STARTS), no_use)):
         done = service._python(*command, **wrong_keys)
         assert (done.returncode, done.stdout) == (status, "")
-        assert done.stderr.splitlines()[-1].startswith("watchword: ENCRYPTION_KEYS opens no secret of this database")
+        assert done.stderr.splitlines()[-1].startswith(
+            "watchword: ENCRYPTION_KEYS cannot decrypt any secret of this database"
+        )
 
 
 def test_status_health_and_doctor_tell_it(service, shop, wrong_keys):
     for command in ("status", "health"):
         done = service.run(command, **wrong_keys)
-        assert (done.returncode, "ENCRYPTION_KEYS opens no secret" in done.stderr) == (1, True)
+        assert (done.returncode, "ENCRYPTION_KEYS cannot decrypt any secret" in done.stderr) == (1, True)
     found = json.loads(service.run("doctor", "--json", "--only", "secrets", **wrong_keys).stdout)["findings"]
     assert "encryption-keys-wrong" in {each["name"] for each in found}
 

@@ -88,7 +88,7 @@ def test_a_migration_does_not_wait_for_a_table_in_use_but_tries_again():
         holder.set_autocommit(False)
         cursor.execute("LOCK verification_channel IN ROW EXCLUSIVE MODE")
         migrated = threads.submit(migrate)
-        wait_until(lambda: "A table is in use; trying again." in output.getvalue(), "it gives up for now")
+        wait_until(lambda: "A table is in use; retrying." in output.getvalue(), "it gives up for now")
         assert not migrated.done()
         holder.rollback()
         migrated.result(timeout=60)

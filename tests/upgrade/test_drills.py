@@ -206,7 +206,7 @@ def test_a_dump_is_restored_on_another_machine_and_a_user_verifies_there(
             there = Operator(machine, tmp_path_factory.mktemp("there"), **postgres)
             (operator.folder / "watchword.dump.age").rename(there.folder / "watchword.dump.age")
             told = there.type(block(PAGE, "Backups", 1), path=other.binaries())
-            assert "Every row keeps the rules." in told
+            assert "All rows are consistent." in told
             assert machine.query(lists) == before
             with pytest.raises(psycopg.Error, match="audit"):
                 machine.query("DELETE FROM verification_auditentry RETURNING id")

@@ -122,10 +122,10 @@ def smpp(binds=1, name="One more"):
 
 def test_the_connections_of_a_projects_providers_have_a_bound_together(project):
     run("addprovider", str(project.id), *smpp(10, "First"))
-    with pytest.raises(CommandError, match="at most 20 connections together; .* they would hold 21. Take fewer"):
+    with pytest.raises(CommandError, match="at most 20 connections together; .* they would open 21. Use fewer"):
         run("addprovider", str(project.id), *smpp(10), "--set=bind_mode=separate")
     run("addprovider", str(project.id), *smpp(10))
-    with pytest.raises(CommandError, match="they would hold 21"):
+    with pytest.raises(CommandError, match="they would open 21"):
         run("addprovider", str(project.id), *smpp(1, "Last"))
     run("addprovider", "--system", *smpp(10))
     run("addprovider", str(factories.project().id), *smpp(10))
@@ -137,7 +137,7 @@ def test_the_panel_says_that_a_change_asks_for_too_many_connections(panel):
     second, client = Provider.objects.get(name="Second"), panel.as_("owner")
     page = reverse("admin:verification_provider_change", args=(second.pk,))
     response = client.post(page, values_on(client, page) | {"setting_binds": 10, "setting_bind_mode": "separate"})
-    assert "they would hold 21" in str(response.context["errors"])
+    assert "they would open 21" in str(response.context["errors"])
     assert client.post(page, values_on(client, page) | {"setting_binds": 10}).status_code == 302
     assert Provider.objects.get(name="Second").settings["binds"] == 10
 
@@ -151,7 +151,7 @@ def test_a_project_above_the_bound_can_still_change_a_provider_that_asks_for_no_
     assert client.post(page, values_on(client, page) | {"setting_binds": 9, "name": "Fewer"}).status_code == 302
     assert client.post(page, values_on(client, page) | {"name": "As many"}).status_code == 302
     response = client.post(page, values_on(client, page) | {"setting_binds": 10})
-    assert "they would hold 22" in str(response.context["errors"])
+    assert "they would open 22" in str(response.context["errors"])
 
 
 def test_a_project_has_so_many_texts(panel):

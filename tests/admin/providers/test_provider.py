@@ -216,7 +216,7 @@ def test_checking_asks_on_a_post_and_shows_the_answer(panel):
     page = reverse("admin:verification_provider_check_credentials", args=(provider.pk,))
     client = panel.as_("owner")
     assert "It works" not in client.get(page).content.decode()
-    assert "The inbox holds 0 messages." in client.post(page).content.decode()
+    assert "The inbox contains 0 messages." in client.post(page).content.decode()
 
 
 def test_two_providers_of_a_channel_have_two_names(panel):

@@ -74,7 +74,9 @@ def test_a_poller_that_hangs_lets_the_file_age(tmp_path, monkeypatch, caplog):
     file.beat([hangs])
     file.beat([hangs])
     assert not is_alive(file.path)
-    assert [record.getMessage() for record in caplog.records] == ["The worker hangs: no longer at work are a poller."]
+    assert [record.getMessage() for record in caplog.records] == [
+        "The worker hangs; these parts no longer respond: a poller."
+    ]
     monkeypatch.setattr(liveness, "HANGS_SECONDS", 900.0)
     file.beat([hangs])
     assert is_alive(file.path)

@@ -151,7 +151,9 @@ def test_a_consumer_waits_for_a_broker_that_is_away_and_says_so_once(absent_brok
     assert [next(consumer) for _ in range(3)] == [None, None, None]
     said = [record.getMessage() for record in caplog.records if record.name == "verification.worker.broker"]
     assert len(said) == 1
-    assert re.fullmatch(r"The broker is away; messages go out with the sweep\. \(.*nothing\.sock.*\)", said[0])
+    assert re.fullmatch(
+        r"The broker does not answer; the workers' sweep delivers the messages\. \(.*nothing\.sock.*\)", said[0]
+    )
 
 
 def test_a_consumer_is_not_held_up_by_what_cannot_be_put_back(absent_broker, consumer):

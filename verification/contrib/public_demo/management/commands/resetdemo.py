@@ -14,7 +14,7 @@ from verification.services.maintenance.demo import path
 
 
 class Command(WatchwordCommand):
-    help = "Make what the public demo holds, if it is missing, and remove what visitors have left there."
+    help = "Create the content of the public demo, if it is missing, and remove what visitors left there."
     prints_data = False
 
     def add_arguments(self, parser: CommandParser) -> None:
