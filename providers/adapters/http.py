@@ -113,7 +113,7 @@ class Adapter(base.Adapter):
             default="json",
             choices=(("json", "JSON"), ("form", _("Form")), ("text", _("Plain text"))),
         ),
-        Setting("username", _("User name"), help=_("For Basic authentication, or {username}.")),
+        Setting("username", _("Username"), help=_("For Basic authentication, or {username}.")),
         Setting(
             "password",
             _("Password"),

@@ -71,7 +71,7 @@ class Adapter(base.Adapter):
             required=True,
             help=_("As in http://10.0.0.5:13013/cgi-bin/sendsms; without https in an allowed network only."),
         ),
-        Setting("username", _("User name"), required=True),
+        Setting("username", _("Username"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
         Setting("sender", _("Sender"), help=_("Empty: the one that Kannel has for this user.")),
         Setting("smsc", "SMSC", help=_("Empty: Kannel chooses.")),

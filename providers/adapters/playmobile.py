@@ -56,7 +56,7 @@ class Adapter(base.Adapter):
             required=True,
             help=_("As in the contract, up to the host: https://send.smsxabar.uz is often seen."),
         ),
-        Setting("username", _("User name"), required=True),
+        Setting("username", _("Username"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
         Setting("sender", _("Sender"), required=True, help=_("The originator, such as 3700.")),
         Setting("id_prefix", _("Start of our message ids"), help=_("Where two services share an account.")),

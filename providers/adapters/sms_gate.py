@@ -67,7 +67,7 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     advanced = ("device_id", "sim_number")
     declared = (
-        Setting("username", _("User name"), required=True),
+        Setting("username", _("Username"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
         Setting(
             "signing_key",

@@ -52,7 +52,7 @@ class Adapter(base.Adapter):
             choices=(("starttls", "STARTTLS"), ("tls", _("TLS from the start")), ("none", _("None"))),
             help=_("Port 587 goes with STARTTLS, 465 with TLS; none is for allowed networks only."),
         ),
-        Setting("username", _("User name")),
+        Setting("username", _("Username")),
         Setting("password", _("Password"), SettingKind.SECRET),
         Setting("from_email", _("Sender's address"), required=True),
         Setting("from_name", _("Sender's name")),

@@ -172,13 +172,13 @@ def set_aside(provider, seconds=60):
     )
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(60, "Set aside until"), (-1, "next message is a probe")])
+@pytest.mark.parametrize(("seconds", "words"), [(60, "Paused until"), (-1, "next message is a probe")])
 def test_a_provider_that_is_set_aside_says_so(panel, seconds, words):
     provider, client = panel.rows[Provider], panel.as_("owner")
-    assert "Use again now" not in client.get(page("provider_change", provider)).content.decode()
+    assert "Resume now" not in client.get(page("provider_change", provider)).content.decode()
     set_aside(provider, seconds)
     shown = client.get(page("provider_change", provider)).content.decode()
-    assert "&lt;b&gt;connection refused" in shown and "Use again now" in shown
+    assert "&lt;b&gt;connection refused" in shown and "Resume now" in shown
     assert words in client.get(page("provider_changelist")).content.decode()
 
 
@@ -427,7 +427,7 @@ def local_receivers(settings):
     caching.clear_all()
 
 
-@pytest.mark.parametrize(("status", "words"), [(204, "Your server took it."), (500, "answered with HTTP 500")])
+@pytest.mark.parametrize(("status", "words"), [(204, "Your server accepted it."), (500, "responded with HTTP 500")])
 def test_a_test_event_shows_how_the_receiver_answered(panel, local_receivers, status, words):
     with FakeHttpServer() as receiver:
         receiver.script(answer(status, b""))

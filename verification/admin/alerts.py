@@ -63,8 +63,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     list_filter = (AlertStateFilter, CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
-        'Each event sends one alert, to each of the <a class="ww-link" href="../alertservice/">alert destinations</a>'
-        " that is on."
+        'Each event sends one alert to every active <a class="ww-link" href="../alertservice/">alert destination</a>.'
     )
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)

@@ -96,7 +96,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
 
     @admin.display(description=gettext_lazy("State"), ordering="is_active")
     def state(self, user: User) -> str:
-        return label(_("Active"), "success") if user.is_active else label(_("Disabled"), "warning")
+        return label(_("Active"), "success") if user.is_active else label(_("Off"), "warning")
 
     @admin.display(description=gettext_lazy("Last login"), ordering="last_login")
     def seen(self, user: User) -> str:
@@ -116,7 +116,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     def browsers(self, user: User) -> str:
         number = logins.of(user).count()
         where = (
-            _("Nowhere.")
+            _("None.")
             if not number
             else ngettext("In {number} browser.", "In {number} browsers.", number).format(number=number)
         )
@@ -124,7 +124,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
             _('{} <a class="ww-link" href="{}">See and end</a>'), where, reverse("admin:logins_of", args=(user.pk,))
         )
 
-    @admin.display(description=gettext_lazy("Second factor"))
+    @admin.display(description=gettext_lazy("Two-factor authentication"))
     def factor_state(self, user: User) -> str:
         if not second_factor.factors_of(user):
             return _("Not set up")

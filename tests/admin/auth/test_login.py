@@ -489,4 +489,4 @@ def test_no_session_holds_a_secret(client, user, secret):
 
 def test_the_login_calls_the_user_name_what_its_error_does():
     page = Client().get(reverse(LOGIN))
-    assert page.context["form"]["username"].label == "User name"
+    assert page.context["form"]["username"].label == "Username"

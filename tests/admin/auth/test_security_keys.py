@@ -252,7 +252,7 @@ def test_a_key_that_is_removed_ends_the_sessions_that_it_opened(client, user, ke
     by_app.post(CODE, {"code": app_code(secret)})
     assert is_in(elsewhere) and is_in(by_app)
     removed = client.post(OWN, {"step": f"remove_key:{SecurityKey.objects.get().pk}"}, follow=True)
-    assert told(removed) == ["Blue is removed. Logins that it opened are over."]
+    assert told(removed) == ["Blue was removed, and the sessions it opened were logged out."]
     assert is_in(client) and is_in(by_app)
     assert not is_in(elsewhere)
     assert AuditEntry.objects.filter(action="Removed the security key Blue", who="ann").exists()

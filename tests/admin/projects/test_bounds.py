@@ -80,7 +80,7 @@ def test_keys_that_are_over_go_with_the_projects_old_rows(project):
 def test_only_so_many_webhook_secrets_sign_at_once(project):
     for _ in range(bounds.MAX_WEBHOOK_SECRETS - len(live_webhook_secrets(project.row))):
         rotate_webhook_secret(project.row)
-    with pytest.raises(UserError, match="secrets sign already"):
+    with pytest.raises(UserError, match="secrets are already in use"):
         rotate_webhook_secret(project.row)
     WebhookSecret.objects.exclude(expires_at=None).update(expires_at="2020-01-01T00:00Z")
     assert rotate_webhook_secret(project.row)
@@ -95,7 +95,7 @@ def test_a_channel_has_so_many_providers(project):
     Provider.objects.all().delete()
     fill_channel(project.row)
     arguments = ("--channel", "sms", "--type", "http", "--name", "One more", "--set", "url=http://127.0.0.1:9/")
-    with pytest.raises(CommandError, match="at most 20 providers of a project. Delete one"):
+    with pytest.raises(CommandError, match="at most 20 providers per channel. Delete one"):
         run("addprovider", str(project.id), *arguments)
     run("addprovider", "--system", *arguments)
     assert factories.project().provider("sms")
@@ -122,7 +122,7 @@ def smpp(binds=1, name="One more"):
 
 def test_the_connections_of_a_projects_providers_have_a_bound_together(project):
     run("addprovider", str(project.id), *smpp(10, "First"))
-    with pytest.raises(CommandError, match="at most 20 connections together; .* they would hold 21. Take fewer"):
+    with pytest.raises(CommandError, match="at most 20 connections in total; these settings would need 21. Use fewer"):
         run("addprovider", str(project.id), *smpp(10), "--set=bind_mode=separate")
     run("addprovider", str(project.id), *smpp(10))
     with pytest.raises(CommandError, match="they would hold 21"):

@@ -34,7 +34,7 @@ def test_only_who_sees_addresses_lets_events_tell_them(panel, sees):
     Membership.objects.filter(project=panel.project).update(sees_addresses=sees, role=Role.DEVELOPER)
     page = change(panel, event_recipients="on").content.decode()
     assert panel.project.event_recipients is sees
-    assert ("Only who sees whole addresses may switch this on." in page) is not sees
+    assert ("Only members who can see full addresses may turn this on." in page) is not sees
 
 
 def test_who_does_not_see_addresses_changes_what_else_there_is_and_switches_them_off(panel):
@@ -192,7 +192,7 @@ def test_the_first_keys_page_says_which_secrets_are_shown_once(panel):
     values = {"name": "New one", "site_url": "", "language": "en"}
     context = panel.as_("root").post(reverse("admin:verification_project_add"), values).context
     notes = {name: note for name, _, note in context["secrets"]}
-    assert context["warning"].startswith("Copy both keys now.")
+    assert context["warning"].startswith("Copy these keys now;")
     assert "shows it again" in notes["Webhook secret"]
 
 
@@ -246,7 +246,7 @@ def test_challenges_of_our_own_need_none(panel):
 
 def test_deleting_a_project_takes_its_name_and_no_row_of_its_traffic(panel):
     page, client = reverse("admin:verification_project_delete", args=(panel.project.pk,)), panel.as_("root")
-    assert "That is not its name" in client.post(page, {"name": "Theirs", "post": "yes"}).content.decode()
+    assert "The name does not match" in client.post(page, {"name": "Theirs", "post": "yes"}).content.decode()
     panel.project.refresh_from_db()
     assert panel.project.is_enabled and panel.project.deleted_at is None
     with CaptureQueriesContext(connection) as asked:
@@ -278,7 +278,7 @@ def test_a_project_that_is_being_deleted_is_shown_to_nobody(panel):
 
 
 def test_a_name_that_phones_make_a_link_of_leads_to_the_projects_site(panel):
-    assert "reads as a link" in change(panel, name="evil.com").content.decode()
+    assert "looks like a link" in change(panel, name="evil.com").content.decode()
     assert panel.project.name == "Ours"
     change(panel, name="shop.example", site_url="https://shop.example/")
     assert panel.project.name == "shop.example"

@@ -50,7 +50,7 @@ def test_a_file_does_as_well(panel):
     [
         ({"text": LIST + "+49,free,EUR,segment"}, "Line 4: &#x27;free&#x27; is not a price."),
         ({"text": ""}, "The list is empty."),
-        ({"file": SimpleUploadedFile("prices.xlsx", b"\xff\xfe\x00")}, "The file is no text in UTF-8."),
+        ({"file": SimpleUploadedFile("prices.xlsx", b"\xff\xfe\x00")}, "The file is not UTF-8 text."),
     ],
 )
 def test_a_wrong_list_is_refused_and_changes_nothing(priced, given, fault):

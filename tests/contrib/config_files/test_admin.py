@@ -96,7 +96,7 @@ def test_applying_asks_who_it_is(panel):
     session = client.session
     session[CONFIRMED] = 0
     session.save()
-    assert "Is it you?" in agree(client, panel, shown).content.decode()
+    assert "Confirm it's you" in agree(client, panel, shown).content.decode()
     panel.project.refresh_from_db()
     assert panel.project.code_length == 6
 
@@ -116,14 +116,14 @@ def test_no_file_shows_whole_recipients_to_who_does_not_see_them(panel, sees):
     _, shown = look(panel, {"Ours": {"settings": {"event_recipients": True}}})
     page = shown.content.decode()
     assert ("Apply 1 change" in page) is sees
-    assert ("Only who sees whole addresses may switch this on." in page) is not sees
+    assert ("Only members who can see full addresses may turn this on." in page) is not sees
 
 
 def test_a_file_that_was_shown_is_judged_again_by_who_applies_it(panel):
     Membership.objects.filter(project=panel.project).update(sees_addresses=True)
     client, shown = look(panel, {"Ours": {"settings": {"event_recipients": True}}})
     Membership.objects.filter(project=panel.project).update(sees_addresses=False)
-    assert "Only who sees whole addresses" in agree(client, panel, shown).content.decode()
+    assert "Only members who can see full addresses" in agree(client, panel, shown).content.decode()
     panel.project.refresh_from_db()
     assert not panel.project.event_recipients
 
@@ -148,7 +148,10 @@ def test_others_find_no_page(panel, name):
         ("a" * (MAX_BYTES + 1), "more than 64 kB"),
         ({}, "takes a file of one project"),
         ({"Ours": {}, "Theirs": {}}, "takes a file of one project"),
-        ({"Ours": {"settings": {"code_length": 5}}}, "line 5: projects.Ours.settings.code_length: write one of 4, 6"),
+        (
+            {"Ours": {"settings": {"code_length": 5}}},
+            "line 5: projects.Ours.settings.code_length: enter one of 4, 6",
+        ),
         ({"Ours": {"settings": {"is_enabled": False}}}, "this is not set by a file"),
         ({"Ours": {"settings": {"site_url": "<script>"}}}, "projects.Ours.settings.site_url"),
     ],

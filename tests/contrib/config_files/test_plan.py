@@ -172,7 +172,7 @@ def test_a_long_list_takes_few_statements_and_has_its_bound():
         apply({"Shop": {"lists": {"block": {"prefix": entries}}}})
     assert ListEntry.objects.count() == lists.MAX_ENTRIES
     assert len(statements) < 60
-    with pytest.raises(FileRefused, match="lists.safe: The lists of a project hold at most 1,000 entries"):
+    with pytest.raises(FileRefused, match="lists.safe: A project's lists can have at most 1,000 entries"):
         apply({"Shop": {"lists": {"safe": {"domain": {"shop.example": None}}}}})
 
 
@@ -223,7 +223,7 @@ def test_a_channel_that_goes_takes_no_other_with_it():
 def test_a_project_that_shares_its_name_is_refused():
     factories.project("Twin")
     factories.project("Other").set(name="Twin")
-    with pytest.raises(FileRefused, match="line 3: projects.Twin: 'Twin' names more than one project"):
+    with pytest.raises(FileRefused, match="line 3: projects.Twin: Several projects are named 'Twin'"):
         apply({"Twin": {}})
 
 
@@ -261,7 +261,9 @@ def test_a_stored_secret_does_not_follow_its_account_to_another_server():
     apply({"Shop": WHOLE})
     wanted = copy.deepcopy(WHOLE)
     wanted["providers"]["sms"]["Gateway"]["settings"]["url"] = "https://elsewhere.example/send"
-    with pytest.raises(FileRefused, match="settings.password: enter it again, as it would go to another server"):
+    with pytest.raises(
+        FileRefused, match="settings.password: enter it again, because it would be sent to a different server"
+    ):
         apply({"Shop": wanted}, find_secret=plan.no_secrets)
 
 
@@ -297,7 +299,7 @@ def test_a_challenges_secret_travels_by_name():
         ({"settings": {"countries": ["XX"]}}, "settings.countries: 'XX' is not a country"),
         ({"settings": {"retention_days": 0}}, "settings.retention_days: 1 is the least"),
         ({"settings": {"guard_country_percent": 101}}, "settings.guard_country_percent: 100 is the most"),
-        ({"settings": {"code_digits": False}}, "a code has digits, letters or both"),
+        ({"settings": {"code_digits": False}}, "a code needs digits, letters or both"),
         ({"settings": {"alert_url": "https://10.0.0.1/x"}}, "settings.alert_url: "),
         ({"settings": {"event_url": "https://10.0.0.1/x"}}, "settings.event_url: "),
         ({"settings": {"events": ["session.closed"]}}, "settings.events.0: write one of message.finished"),
@@ -396,10 +398,10 @@ def test_a_text_that_has_to_stay_stays(texts, monkeypatch):
     project = Project.objects.get(name="Shop")
 
     def keep(project, channel, language):
-        raise UserError("End that trial first.")
+        raise UserError("End it first.")
 
     monkeypatch.setattr(own, "REQUIREMENTS", [keep])
-    with pytest.raises(FileRefused, match="End that trial first"):
+    with pytest.raises(FileRefused, match="End it first"):
         apply({"Shop": {"texts": texts}})
     assert project.templates.get(channel="sms", language="de").text == "Ihr Code: {code}\nVon {project}"
     apply({"Shop": {"texts": WHOLE["texts"]}})  # what the file leaves as it is
@@ -421,7 +423,7 @@ def test_a_price_list_is_brought_compared_line_by_line_and_refused_with_its_line
         "providers.sms.Gateway.prices.default", "0.12 EUR message", "0.2 EUR message",
     )  # fmt: skip
     prices["XX"] = "0.2 EUR"
-    with pytest.raises(FileRefused, match="prices.XX: write a price"):
+    with pytest.raises(FileRefused, match="prices.XX: enter a price"):
         apply(file)
 
 

@@ -68,7 +68,7 @@ class RecipientAdmin(NewestFirstAdmin):
         " address, export what is stored, and forget it. Showing and exporting need a membership that allows it."
     )
     search_fields = ("address",)
-    search_help_text = gettext_lazy("Whole phone number or e-mail address")
+    search_help_text = gettext_lazy("Full phone number or e-mail address")
     actions_detail = ("show_address", "export", "forget")
     ordering = ("-id",)
     inlines = (SubscriptionInline,)
@@ -207,7 +207,7 @@ class RecipientAdmin(NewestFirstAdmin):
                 intro=_("{recipient}: the whole address is shown once. The audit log notes that you looked.").format(
                     recipient=mask(recipient.address)
                 ),
-                submit=_("Show it"),
+                submit=_("Show secret"),
             )
         self.log_change(request, recipient, gettext_noop("Looked at the address"))
         return self.show_secrets(

@@ -68,7 +68,7 @@ class FileForm(forms.Form):
             self.fields[PREFIX + name] = forms.CharField(
                 required=False,
                 label=_("Secret {name}").format(name=name),
-                help_text=_("Left empty, what is stored stays."),
+                help_text=_("Leave empty to keep the stored value."),
                 widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
             )
 

@@ -30,19 +30,19 @@ def start(*, project: Project, channel: str, language: str, text: str, share: in
         project,
         project.text_variants.all(),
         most,
-        _("A project tries at most {most} texts at once. End one first.").format(most=most),
+        _("A project can run at most {most} A/B tests at once. End one first.").format(most=most),
     )
     if not MIN_SHARE <= share <= MAX_SHARE:
         raise UserError(
-            _("The share is a number of percent from {min_share} to {max_share}.").format(
+            _("The share must be between {min_share} and {max_share} percent.").format(
                 min_share=MIN_SHARE, max_share=MAX_SHARE
             )
         )
     if find(project, channel, language):
-        raise UserError(_("Another text is tried here already. End that trial first."))
+        raise UserError(_("An A/B test is already running for this text. End it first."))
     present = own.present(project, channel, language)
     if (present.subject, present.text) == (subject, text):
-        raise UserError(_("This is the present text. Write one that differs from it."))
+        raise UserError(_("This is the current text. Enter a different one."))
     if faults := own.faults(project=project, channel=channel, text=text, subject=subject):
         raise UserError(" ".join(faults))
     return TextVariant.objects.create(
@@ -64,7 +64,7 @@ def end(variant: TextVariant, *, is_taken: bool) -> None:
     """
     bounds.lock(variant.project)
     if not TextVariant.objects.select_for_update().filter(pk=variant.pk).exists():
-        raise UserError(_("This trial is over."))
+        raise UserError(_("This A/B test has ended."))
     present, tried = arms(variant)
     if is_taken:
         named: dict[str, Any] = {
@@ -111,7 +111,7 @@ def require_untried(project: Project, channel: str, language: str) -> None:
     """
     bounds.lock(project)
     if is_tried(project, channel, language):
-        raise UserError(_("Another text is tried against this one. End that trial first."))
+        raise UserError(_("An A/B test is running for this text. End it first."))
 
 
 def count(hour: datetime) -> None:
