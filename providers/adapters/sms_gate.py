@@ -85,7 +85,7 @@ class Adapter(base.Adapter):
         ),
         Setting(
             "base_url",
-            _("Address of the API"),
+            _("API URL"),
             SettingKind.URL,
             default="https://api.sms-gate.app/3rdparty/v1",
             help=_("A server of yours ends in /3rdparty/v1 too; a phone in local mode has no path."),
@@ -96,9 +96,9 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if ":" in str(values["username"]):
-            errors["username"] = gettext("a user name has no colon")
+            errors["username"] = gettext("a username cannot contain a colon")
         if values["device_id"] and not re.fullmatch(r"[0-9A-Za-z_-]{1,21}", str(values["device_id"])):
-            errors["device_id"] = gettext("letters and digits are expected")
+            errors["device_id"] = gettext("use only letters and digits")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

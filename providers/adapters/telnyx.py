@@ -110,14 +110,14 @@ class Adapter(base.Adapter):
             _("Messaging profile's ID"),
             help=_("Needed with a name, or to send from the profile's numbers without a sender."),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.telnyx.com"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://api.telnyx.com"),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_key"])):
-            errors["api_key"] = gettext("the key holds a space or a character outside ASCII")
+            errors["api_key"] = gettext("the key contains a space or a non-ASCII character")
         if _public_key(str(values["public_key"])) is None:
             errors["public_key"] = gettext("a key of 32 bytes in Base64 is expected")
         if not values["sender"] and not values["messaging_profile_id"]:

@@ -108,7 +108,10 @@ class Adapter(base.Adapter):
             "signature_secret",
             _("Signature secret"),
             SettingKind.SECRET,
-            help=_("Verifies receipts, where signing is on. Empty: the secret in the webhook address is all there is."),
+            help=_(
+                "Verifies delivery reports, if signing is on. If empty, only the secret in the webhook URL"
+                " protects them."
+            ),
         ),
         Setting(
             "signature_method",
@@ -121,16 +124,19 @@ class Adapter(base.Adapter):
                 ("sha256", "SHA-256 HMAC"),
                 ("sha512", "SHA-512 HMAC"),
             ),
-            help=_("As in the account's settings."),
+            help=_("As set in your account."),
         ),
         Setting(
             "has_account_webhook",
-            _("Receipts are set up in the account"),
+            _("Delivery reports are set up in the account"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("Our webhook address is entered there. Without that, one of more than 100 characters gets none."),
+            help=_(
+                "Turn on after entering this provider's webhook URL there. Otherwise, URLs longer than 100"
+                " characters get no reports."
+            ),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://rest.nexmo.com"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://rest.nexmo.com"),
     )
 
     @classmethod

@@ -63,7 +63,7 @@ def test_the_commands_the_schema_and_the_page_of_set_up_files_are_gone(panel):
         reverse("admin:verification_project_show_file", args=(panel.project.pk,))
     change = reverse("admin:verification_project_change", args=(panel.project.pk,))
     page = panel.as_("owner").get(change)
-    assert page.status_code == 200 and "Set-up file" not in page.content.decode()
+    assert page.status_code == 200 and "Configuration file" not in page.content.decode()
 
 
 @without_connections

@@ -29,7 +29,7 @@ class GuardRule(models.TextChoices):
     MANUAL_PREFIX = "manual_prefix", _("Many numbers with one prefix (manual sends)")
     CONVERSION = "conversion", _("Few verified codes in a country")
     LOW_CONVERSION = "low_conversion", _("Country under watch")
-    NETWORK_COUNTRIES = "network_countries", _("A client network that asks for many countries")
+    NETWORK_COUNTRIES = "network_countries", _("Client network requesting many countries")
     WRONG_CODES = "wrong_codes", _("Many wrong codes in the project")
     SAME_GUESS = "same_guess", _("Same code tried in many sessions")
     NETWORK = "network", _("Client network guessing codes")
@@ -118,12 +118,12 @@ GUARD_RULES = {
         GuardedTraffic.SENDS,
         refuses=True,
         subject=GuardSubject.NETWORK,
-        meaning=_("One client network asked for numbers of many countries, and hardly any of them was verified."),
+        meaning=_("One client network requested codes for many countries, and hardly any were verified."),
         counted=_(
-            "Of the last {sends} SMS and calls of one client network within a day, to {countries} countries,"
-            " {verified} were verified; the limit is {limit} countries."
+            "One client network caused {sends} SMS and calls to {countries} countries within a day, of which"
+            " {verified} were verified (limit: {limit} countries)."
         ),
-        effect=_("SMS and calls that {subject} asks for are refused"),
+        effect=_("SMS and calls requested by {subject} are refused"),
     ),
     GuardRule.WRONG_CODES: GuardRuleInfo(
         GuardedTraffic.CHECKS,

@@ -446,5 +446,5 @@ def test_a_list_that_has_no_such_filter_leads_back_to_itself(panel, more):
     response = panel.as_("owner").get(page, {"project__name": "x", **more})
     assert response.status_code == 400
     text = response.content.decode()
-    assert "This list has no such filter." in text
+    assert "This list does not have this filter." in text
     assert f'href="{page}"' in text.split("ww-empty")[1]

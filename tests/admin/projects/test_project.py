@@ -79,7 +79,7 @@ def test_the_list_leads_to_what_the_role_may_open(panel):
         "Connections",
         "Example code",
         "Hosted page",
-        "Set-up file",
+        "Configuration file",
     }
     assert "People" in titles[Role.ANALYST]
 

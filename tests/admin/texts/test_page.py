@@ -139,7 +139,7 @@ def test_the_saved_text_is_sent_to_oneself_in_its_language(panel):
     message = Message.objects.get(recipient__address=NUMBER)
     assert response.url == reverse("admin:verification_message_change", args=(message.pk,)) + "?live"
     assert (message.language, message.session_id, message.channel) == ("de", None, "sms")
-    line = AuditEntry.objects.get(action__startswith="Sent a text to themselves")
+    line = AuditEntry.objects.get(action__startswith="Sent themselves a text")
     assert line.project_id == panel.project.pk and NUMBER not in line.action + line.object_label
 
 

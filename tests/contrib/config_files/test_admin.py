@@ -53,7 +53,7 @@ def test_a_difference_is_shown_and_nothing_is_changed(panel):
 def test_a_difference_that_was_agreed_to_is_applied_and_is_on_record(panel):
     client, shown = look(panel, {"Ours": {"settings": {"code_length": 4}}})
     done = agree(client, panel, shown)
-    assert "The file is applied: 1 change." in done.content.decode()
+    assert "File applied: 1 change." in done.content.decode()
     panel.project.refresh_from_db()
     assert panel.project.code_length == 4
     line = AuditEntry.objects.get(action="applied a set-up file (1 change)")
@@ -63,7 +63,7 @@ def test_a_difference_that_was_agreed_to_is_applied_and_is_on_record(panel):
 def test_a_file_is_uploaded_too_and_its_name_does_not_matter(panel):
     upload = SimpleUploadedFile("a.yaml", text_of(file_with({"Elsewhere": {"settings": {"code_length": 4}}})).encode())
     shown = panel.as_("owner").post(page_of(panel), {"upload": upload, "text": ""}).content.decode()
-    assert "The file calls the project “Elsewhere”" in shown and "Apply 1 change" in shown
+    assert "The file names the project “Elsewhere”" in shown and "Apply 1 change" in shown
 
 
 def test_what_was_downloaded_has_nothing_to_change(panel):
@@ -152,7 +152,7 @@ def test_others_find_no_page(panel, name):
             {"Ours": {"settings": {"code_length": 5}}},
             "line 5: projects.Ours.settings.code_length: enter one of 4, 6",
         ),
-        ({"Ours": {"settings": {"is_enabled": False}}}, "this is not set by a file"),
+        ({"Ours": {"settings": {"is_enabled": False}}}, "this cannot be set by a file"),
         ({"Ours": {"settings": {"site_url": "<script>"}}}, "projects.Ours.settings.site_url"),
     ],
 )

@@ -20,9 +20,9 @@ def address(panel, name="show_hosted_page", project=None):
 
 def test_it_is_off_until_its_owner_switches_it_on(panel):
     client = panel.as_("owner")
-    assert "The page is on" not in client.get(address(panel)).content.decode()
+    assert "The page is active" not in client.get(address(panel)).content.decode()
     shown = client.post(address(panel), GIVEN, follow=True).content.decode()
-    assert "The page is on" in shown and str(panel.project.public_id) in shown
+    assert "The page is active" in shown and str(panel.project.public_id) in shown
     page = HostedPage.objects.get(project=panel.project)
     assert (page.return_addresses, page.accent) == ([BACK], "#0f766e")
     assert page.key_text not in shown

@@ -39,7 +39,7 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
                 "A phone number or e-mail address, +4915, example.com (including subdomains), DE, or 203.0.113.0/24."
             ),
             "note": gettext_lazy("Reason (optional)."),
-            "expires_at": gettext_lazy("In your time zone. Leave empty for never."),
+            "expires_at": gettext_lazy("In your time zone. Leave empty for no expiry."),
         }
 
     def clean(self) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
             "to": gettext_lazy(
                 "A phone number such as +4915112345678 (it doesn't have to exist) or an e-mail address."
             ),
-            "expires_at": gettext_lazy("In your time zone. Leave empty for never."),
+            "expires_at": gettext_lazy("In your time zone. Leave empty for no expiry."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

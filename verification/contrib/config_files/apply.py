@@ -76,7 +76,7 @@ class ApplyContext:
             raise self.document.refusal(*faults) from None
         except DecryptionFailed:
             raise self.refuse(
-                path, _("its stored secrets cannot be read with the present encryption keys. Give them again.")
+                path, _("its stored secrets cannot be read with the current encryption keys. Give them again.")
             ) from None
         except UserError as error:
             raise self.refuse(path, str(error)) from None
@@ -88,7 +88,7 @@ class ApplyContext:
         if text:
             return text
         if not is_stored:
-            raise self.refuse(path, _("the secret {name} is not given, and none is stored.").format(name=name))
+            raise self.refuse(path, _("the secret {name} was not given, and none is stored.").format(name=name))
         self.kept.append(name)
         return None
 
@@ -156,9 +156,7 @@ def apply_fallback(context: ApplyContext, wanted: list[dict[str, Any]], path: Pa
     channels = [step["channel"] for step in wanted]
     for position, channel in enumerate(channels):
         if channel in channels[:position]:
-            raise context.refuse(
-                (*path, position, "channel"), _("{channel} stands here twice.").format(channel=channel)
-            )
+            raise context.refuse((*path, position, "channel"), _("{channel} appears twice.").format(channel=channel))
     by_channel = {row.channel: row for row in rows}
     for channel in by_channel.keys() - set(channels):
         by_channel[channel].delete()
@@ -182,7 +180,7 @@ def apply_texts(context: ApplyContext, wanted: Mapping[str, Any], path: Path) ->
             with context.judging(at):
                 key = channel, own.canonical_language(clean_language(language))
             if key in given:
-                raise context.refuse(at, _("the language {key} stands here twice.").format(key=key[1]))
+                raise context.refuse(at, _("the language {key} appears twice.").format(key=key[1]))
             given[key] = at
     for key in rows.keys() - given.keys():
         with context.judging((*path, key[0])):
@@ -230,7 +228,7 @@ def apply_lists(context: ApplyContext, wanted: Mapping[str, Any], path: Path) ->
                 with context.judging(at):
                     key = subject, clean_value(kind, subject, value)
                 if key in given:
-                    raise context.refuse(at, _("{key} stands here twice.").format(key=key[1]))
+                    raise context.refuse(at, _("{key} appears twice.").format(key=key[1]))
                 given[key] = at, more or {}
         for key in rows.keys() - given.keys():
             rows[key].delete()
@@ -280,4 +278,4 @@ def _time(text: str) -> Any:
             return found.astimezone(UTC)  # the last day of the year 9999 may lie behind what Python can read in UTC
     except (ValueError, OverflowError):
         pass
-    raise UserError(_("write a time with its zone, such as 2027-01-31T12:00:00Z."))
+    raise UserError(_("enter a time with a time zone, such as 2027-01-31T12:00:00Z."))

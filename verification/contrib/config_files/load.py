@@ -84,7 +84,7 @@ def read(content: bytes | str) -> Document:
         raise FileRefused(
             Fault(
                 (),
-                _("The file has {size} bytes; {max_bytes} is the most.").format(
+                _("The file has {size} bytes; the maximum is {max_bytes}.").format(
                     size=grouped(size), max_bytes=grouped(MAX_BYTES)
                 ),
             )
@@ -98,7 +98,7 @@ def read(content: bytes | str) -> Document:
         raise FileRefused(Fault((), _("The file is not text in UTF-8."))) from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or _("a character that no YAML holds")
+        problem = getattr(error, "problem", None) or _("a character that YAML does not allow")
         raise FileRefused(
             Fault((), _("This is not YAML: {problem}.").format(problem=problem), mark.line + 1 if mark else 0)
         ) from None
@@ -111,7 +111,7 @@ def _document(events: Iterator[Any], document: Document) -> Any:
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
             if is_read:
-                raise _refusal(event, (), _("A file is one document; this begins a second one."))
+                raise _refusal(event, (), _("A file must be a single document; this starts a second one."))
             value, is_read = _value(next(events), events, (), document), True
     if not is_read:
         raise FileRefused(Fault((), _("The file is empty.")))
@@ -121,14 +121,16 @@ def _document(events: Iterator[Any], document: Document) -> Any:
 def _value(event: Any, events: Iterator[Any], path: Path, document: Document) -> Any:
     document.lines.setdefault(path, _line(event))
     if isinstance(event, yaml.AliasEvent) or event.anchor:
-        raise _refusal(event, path, _("anchors and aliases are not taken; write the value out."))
+        raise _refusal(event, path, _("anchors and aliases are not supported; write out the value."))
     if event.tag:
-        raise _refusal(event, path, _("tags are not taken; a secret is written {secret: NAME}."))
+        raise _refusal(event, path, _("tags are not supported; write a secret as {secret: NAME}."))
     if isinstance(event, yaml.ScalarEvent):
         _refuse_nul(event, path)
         return _plain(event.value) if event.implicit[0] else event.value
     if len(path) >= MAX_DEPTH:
-        raise _refusal(event, path, _("values stand at most {max_depth} deep.").format(max_depth=MAX_DEPTH))
+        raise _refusal(
+            event, path, _("values can be nested at most {max_depth} levels deep.").format(max_depth=MAX_DEPTH)
+        )
     return (_mapping if isinstance(event, yaml.MappingStartEvent) else _list)(events, path, document)
 
 
@@ -136,10 +138,10 @@ def _mapping(events: Iterator[Any], path: Path, document: Document) -> dict[str,
     found: dict[str, Any] = {}
     while not isinstance(event := next(events), yaml.MappingEndEvent):
         if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
-            raise _refusal(event, path, _("a name is expected here, as plain text."))
+            raise _refusal(event, path, _("a name in plain text is expected here."))
         _refuse_nul(event, path)
         if event.value in found:
-            raise _refusal(event, (*path, event.value), _("this stands here twice."))
+            raise _refusal(event, (*path, event.value), _("this appears twice."))
         document.lines[*path, event.value] = _line(event)
         found[event.value] = _value(next(events), events, (*path, event.value), document)
     return found
@@ -166,7 +168,7 @@ def _plain(text: str) -> Any:
 def _refuse_nul(event: Any, path: Path) -> None:
     """Refuse what YAML writes as an escape and no text of PostgreSQL holds."""
     if "\0" in event.value:
-        raise _refusal(event, path, _("a NUL stands in no text; take it out."))
+        raise _refusal(event, path, _("a text cannot contain NUL; remove it."))
 
 
 def _line(event: Any) -> int:

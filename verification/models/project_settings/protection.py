@@ -66,10 +66,10 @@ class TrafficGuard(SettingGroup):
         _("window for a country (minutes)"), 60, _("Time window for a country's conversion."), most=24 * 60
     )
     guard_country_day = models.PositiveIntegerField(
-        _("unverified sends to a country in a day"),
+        _("unverified sends to a country per day"),
         default=20,
         db_default=20,
-        help_text=_("Beyond so many, the share that must be verified is asked of the whole day, too. 0: of no day."),
+        help_text=_("Above this, the minimum share of verified codes also applies to the whole day. 0 = off."),
     )
     guard_country_observe_days = models.PositiveIntegerField(
         _("days that countries are only observed"),
@@ -83,8 +83,7 @@ class TrafficGuard(SettingGroup):
         default=3,
         db_default=3,
         help_text=_(
-            "Countries that one client network asks for in a day while hardly anything of it is verified. 0: any"
-            " number."
+            "Countries one client network may request codes for in a day while hardly any are verified. 0 = no limit."
         ),
     )
     guard_block_minutes = figure_field(

@@ -61,7 +61,7 @@ def require_texts(project: Project, changed: Collection[str]) -> None:
         value = getattr(project, name)
         if missing := without_text(project, [value] if isinstance(value, str) else value):
             raise UserError(
-                _("{name}: there is no text in {languages}, neither ours nor one of your own. Write one first.").format(
+                _("{name}: there is no default or custom text in {languages}. Add one first.").format(
                     name=name, languages=", ".join(missing)
                 )
             )

@@ -41,5 +41,5 @@ class System(base.System):
         ]
 
     def lines(self, url: str, secret: str) -> list[PastedLine]:
-        note = _("Zitadel draws the key when the provider is made. Make the connection with it: see the guide.")
+        note = _("Zitadel generates the key when you create the provider. Enter that key here; see the guide.")
         return [PastedLine(self.url_name, url), PastedLine(self.proof_name, secret, note)]
