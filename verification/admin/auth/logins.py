@@ -64,4 +64,4 @@ def _end(request: HttpRequest, user: User, here: str) -> str:
         wanted = uuid.UUID(request.POST.get("number", ""))
     except ValueError:
         return _("There were no other sessions.")
-    return _("Signed out.") if logins.end(user, wanted) else _("This session had already ended.")
+    return _("Logged out.") if logins.end(user, wanted) else _("This session had already ended.")

@@ -73,7 +73,7 @@ def _estimate(result: Backtest, currency: str) -> Estimate:
         saved=saved,
         is_loss=result.saved < 0,
         of_all=of_all,
-        words=_("cost") if is_money else _("per verified user"),
+        words=_("spent") if is_money else _("per verified user"),
         rate_then=round(100 * result.verified / result.messages, 1),
         rate_with=round(100 * result.verified_with_best / result.messages, 1),
         rows=[_row(each, is_money=is_money) for each in result.countries[:COUNTRIES_SHOWN]],
