@@ -368,7 +368,7 @@ def test_a_refused_text_is_previewed_as_typed_and_escaped(panel):
 
 def test_a_suppression_is_lifted_with_a_post(panel):
     row, client = panel.rows[Suppression], panel.as_("owner")
-    assert "+4915******78 over Voice call" in client.get(page("suppression_lift", row)).content.decode()
+    assert "+4915******78 (Voice call)" in client.get(page("suppression_lift", row)).content.decode()
     row.refresh_from_db()
     assert row.lifted_at is None
     assert client.post(page("suppression_lift", row)).status_code == 302
@@ -470,4 +470,4 @@ def test_a_messages_page_tells_of_claims_that_were_lost(panel):
     address = reverse("admin:verification_message_change", args=(message.pk,))
     assert "could not record the outcome" not in panel.as_("owner").get(address).content.decode()
     Message.objects.filter(pk=message.pk).update(claims=3, lost_leases=1)
-    assert "3 times; 1 of them lost" in panel.as_("owner").get(address).content.decode()
+    assert "3 times, of which 1 interrupted" in panel.as_("owner").get(address).content.decode()

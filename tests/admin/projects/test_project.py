@@ -148,7 +148,7 @@ def test_a_wrong_entry_of_a_list_is_refused_on_its_field(panel, field, text):
 
 def test_codes_of_4_are_warned_of(panel):
     response = change(panel, code_length="4")
-    assert "codes of 4: lower security" in response.content.decode()
+    assert "codes of length 4: lower security" in response.content.decode()
     page = panel.as_("owner").get(page_with(panel.project, "code_length"))
     assert "Lower security: codes of 4." in page.content.decode()
 
@@ -193,7 +193,7 @@ def test_the_first_keys_page_says_which_secrets_are_shown_once(panel):
     context = panel.as_("root").post(reverse("admin:verification_project_add"), values).context
     notes = {name: note for name, _, note in context["secrets"]}
     assert context["warning"].startswith("Copy these keys now;")
-    assert "shows it again" in notes["Webhook secret"]
+    assert "view it again" in notes["Webhook secret"]
 
 
 def test_a_new_project_is_saved_in_one_way(panel):
@@ -251,7 +251,7 @@ def test_deleting_a_project_takes_its_name_and_no_row_of_its_traffic(panel):
     assert panel.project.is_enabled and panel.project.deleted_at is None
     with CaptureQueriesContext(connection) as asked:
         answer = client.post(page, {"name": "Ours"}, follow=True)
-    assert "stopped and out of sight" in answer.content.decode()
+    assert "stopped and hidden" in answer.content.decode()
     assert not [each["sql"] for each in asked if 'FROM "verification_message"' in each["sql"]]
     assert Message.objects.filter(project=panel.project).exists()
 
@@ -318,5 +318,5 @@ def test_a_test_project_says_so_on_the_pages_of_its_rows(panel):
 
 def test_a_project_with_traffic_does_not_become_a_test_project(panel):
     errors = change(panel, is_sandbox="on").context["adminform"].form.errors
-    assert "stays what it is" in str(errors["is_sandbox"])
+    assert "no longer be changed" in str(errors["is_sandbox"])
     assert not panel.project.is_sandbox

@@ -19,7 +19,7 @@ def lift(panel, who, block):
 
 def test_its_page_says_which_rule_why_until_when_and_how_many(panel, block):
     page = panel.as_("owner").get(reverse("admin:verification_guardblock_change", args=(block.pk,))).content.decode()
-    for text in ("Many numbers with one prefix", "+491511234…", "11 unverified numbers", "limit: 10", "Lift now"):
+    for text in ("Many numbers with one prefix", "+491511234…", "11 unverified numbers", "(limit: 10)", "Lift now"):
         assert text in page
 
 

@@ -24,7 +24,7 @@ def priced(panel):
 
 def test_an_empty_list_says_what_to_do(panel):
     text = panel.as_("owner").get(page("show_prices", panel)).content.decode()
-    assert "the cost of its messages is unknown" in text
+    assert "so message costs are unknown" in text
 
 
 def test_a_list_is_compared_before_it_is_saved(priced):

@@ -300,7 +300,7 @@ def test_the_vendors_guide_stands_beside_the_form(panel):
     page = panel.as_("root").get(add_page("system", "sms/twilio")).content.decode()
     assert "In the console take the account SID" in page
     assert 'href="/docs/guides/providers/twilio/"' in page
-    assert "once the provider is saved" in page
+    assert "after you save the provider" in page
     saved = factories.provider(project=panel.project, channel="sms", type="http", name="Ours too")
     page = panel.as_("owner").get(reverse("admin:verification_provider_change", args=(saved.pk,))).content.decode()
     assert 'data-copy="ww-hook"' in page and hook_url(saved) in page

@@ -61,7 +61,7 @@ def test_the_preview_shows_what_was_typed_and_saves_nothing(panel):
     response = panel.as_("owner").post(PREVIEW, values)
     shown = response.content.decode()
     assert "471836 by &lt;b&gt;Ours&lt;/b&gt;\n<mark>’</mark>" in shown
-    assert "1 SMS: 23 of 70 characters, UCS-2." in shown and "Without: 1 SMS." in shown
+    assert "1 SMS: 23 of 70 characters, UCS-2." in shown and "Without it: 1 SMS." in shown
     assert not MessageTemplate.objects.filter(language="en").exists()
 
 
