@@ -61,10 +61,10 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("api_key", _("API key"), SettingKind.SECRET, required=True),
-        Setting("sender", _("Phone's number"), required=True, help=_("With country code, such as +4915112345678.")),
+        Setting("sender", _("Phone number"), required=True, help=_("With country code, such as +4915112345678.")),
         Setting(
             "signing_key",
-            _("Signing key of the webhooks"),
+            _("Webhook signing key"),
             SettingKind.SECRET,
             help=_(
                 "As entered with the webhook URL. If empty, reports are ignored and accepted messages count"

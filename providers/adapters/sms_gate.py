@@ -71,24 +71,24 @@ class Adapter(base.Adapter):
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
         Setting(
             "signing_key",
-            _("Signing key of the webhooks"),
+            _("Webhook signing key"),
             SettingKind.SECRET,
-            help=_("From the app's settings. Empty: no reports are read, and acceptance counts as delivery."),
+            help=_("From the app's settings. If empty, reports are ignored and accepted messages count as delivered."),
         ),
-        Setting("device_id", _("Device id"), help=_("Of one phone. Empty: any of the account's.")),
+        Setting("device_id", _("Device ID"), help=_("To use one phone. Leave empty for any phone of the account.")),
         Setting(
             "sim_number",
             _("SIM card"),
             SettingKind.CHOICE,
             default="0",
-            choices=(("0", _("As the app is set")), ("1", "1"), ("2", "2"), ("3", "3")),
+            choices=(("0", _("As set in the app")), ("1", "1"), ("2", "2"), ("3", "3")),
         ),
         Setting(
             "base_url",
             _("API URL"),
             SettingKind.URL,
             default="https://api.sms-gate.app/3rdparty/v1",
-            help=_("A server of yours ends in /3rdparty/v1 too; a phone in local mode has no path."),
+            help=_("Your own server's URL also ends in /3rdparty/v1; a phone in local mode has no path."),
         ),
     )
 

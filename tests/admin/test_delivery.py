@@ -401,7 +401,7 @@ def test_a_callback_is_sent_again_with_a_post(panel):
         ({"delivered_at": timezone.now()}, "delivered", "Delivered"),
         ({"due_at": timezone.now() + timedelta(hours=1)}, "waiting", "Next attempt"),
         ({"due_at": timezone.now() - timedelta(hours=1)}, "waiting", "Due now"),
-        ({}, "given_up", "Given up"),
+        ({}, "given_up", "Failed"),
         ({"tries": 0}, "kept", "Not sent"),
     ],
 )

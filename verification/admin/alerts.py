@@ -157,7 +157,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
                 "info",
             )
         if alert.error:
-            return display.label(_("Given up"), "danger")
+            return display.label(_("Failed"), "danger")
         by = ((_("e-mail"), alert.mailed_at), (_("webhook"), alert.posted_at), (_("chat"), alert.told_services))
         ways = [way for way, at in by if at]
         return (

@@ -36,7 +36,7 @@ class EventStateFilter(admin.SimpleListFilter):
         return [
             ("delivered", _("Delivered")),
             ("waiting", _("In progress")),
-            ("given_up", _("Given up")),
+            ("given_up", _("Failed")),
             ("kept", _("Not sent")),
         ]
 
@@ -150,7 +150,7 @@ class EventAdmin(NewestFirstAdmin):
         if event.delivered_at:
             return display.label(_("Delivered"), "success")
         if event.due_at is None:
-            return display.label(_("Given up"), "danger") if event.tries else display.label(_("Not sent"))
+            return display.label(_("Failed"), "danger") if event.tries else display.label(_("Not sent"))
         if event.due_at <= timezone.now():
             return display.label(_("Due now"), "info")
         return display.label(_("Next attempt {time}").format(time=format_time(event.due_at)), "warning")
