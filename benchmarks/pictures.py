@@ -62,7 +62,7 @@ PICTURES = (
     Picture("providers", f"{PANEL}provider/"),
     Picture("texts", f"{PANEL}messagetemplate/"),
     Picture("text", f"{PANEL}messagetemplate/", link=".ww-texts a"),
-    Picture("trial", f"{PANEL}messagetemplate/", link="a:has-text('Trial runs')"),
+    Picture("trial", f"{PANEL}messagetemplate/", link="a:has-text('A/B test running')"),
     Picture("keys", f"{PANEL}apikey/"),
     Picture("switches", f"{PANEL}killswitch/", who=OPERATOR),
     Picture("ceilings", f"{PANEL}platform/", who=OPERATOR),

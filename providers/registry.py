@@ -202,7 +202,7 @@ def _number(raw: object) -> int:
         return raw
     if isinstance(raw, str) and re.fullmatch(r"-?[0-9]{1,9}", raw):
         return int(raw)
-    raise ValueError(_("a whole number is expected"))
+    raise ValueError(_("enter a whole number"))
 
 
 def _boolean(raw: object) -> bool:
@@ -210,12 +210,12 @@ def _boolean(raw: object) -> bool:
         return raw
     if isinstance(raw, str) and raw.lower() in BOOLEANS:
         return BOOLEANS[raw.lower()]
-    raise ValueError(_("true or false is expected"))
+    raise ValueError(_("enter true or false"))
 
 
 def _text(setting: Setting, raw: object) -> str:
     if not isinstance(raw, str):
-        raise ValueError(_("a text is expected"))
+        raise ValueError(_("enter a text"))
     if len(raw) > MAX_TEXT_LENGTH:
         raise ValueError(_("the text is longer than {most} characters").format(most=MAX_TEXT_LENGTH))
     has_lines = setting.kind is SettingKind.MULTILINE or setting.is_multiline
@@ -224,7 +224,7 @@ def _text(setting: Setting, raw: object) -> str:
         raise ValueError(_("the text contains a control character"))
     if setting.kind is SettingKind.CHOICE and text not in dict(setting.choices):
         choices = ", ".join(value for value, _ in setting.choices)
-        raise ValueError(_("one of {choices} is expected").format(choices=choices))
+        raise ValueError(_("choose one of {choices}").format(choices=choices))
     return text
 
 

@@ -78,22 +78,27 @@ class Adapter(base.Adapter):
     tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
-        Setting("username", _("User name"), required=True, help=_("Of the app; in the sandbox it is sandbox.")),
+        Setting("username", _("User name"), required=True, help=_("The app's username; “sandbox” in the sandbox.")),
         Setting("api_key", _("API key"), SettingKind.SECRET, required=True),
-        Setting("sender", _("Sender"), help=_("A registered name or short code. Empty: the vendor's own.")),
+        Setting(
+            "sender", _("Sender"), help=_("A registered name or short code. Leave empty for the vendor's default.")
+        ),
         Setting(
             "has_webhook",
-            _("Reports come to our address"),
+            _("Delivery reports are set up at the vendor"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("Our webhook address is entered there. Else acceptance counts as delivery."),
+            help=_(
+                "Turn on after entering this provider's webhook URL at the vendor. When off, accepted"
+                " messages count as delivered."
+            ),
         ),
         Setting(
             "base_url",
-            _("Address of the API"),
+            _("API URL"),
             SettingKind.URL,
             default="https://api.africastalking.com",
-            help=_("In the sandbox https://api.sandbox.africastalking.com."),
+            help=_("For the sandbox, https://api.sandbox.africastalking.com."),
         ),
     )
 

@@ -51,15 +51,15 @@ class Adapter(base.Adapter):
             required=True,
             choices=tuple((name, service.label) for name, service in SERVICES.items()),
         ),
-        Setting("api_key", _("API key or token"), SettingKind.SECRET, help=_("For Amazon SES the access key id.")),
+        Setting("api_key", _("API key or token"), SettingKind.SECRET, help=_("For Amazon SES, the access key ID.")),
         Setting(
             "secret_key",
             _("Second key"),
             SettingKind.SECRET,
             help=_("Mailjet's secret key, or Amazon's secret access key."),
         ),
-        Setting("from_email", _("Sender's address"), required=True),
-        Setting("from_name", _("Sender's name")),
+        Setting("from_email", _("Sender address"), required=True),
+        Setting("from_name", _("Sender name")),
         Setting("reply_to", _("Reply-to address")),
         Setting("sender_domain", _("Mailgun: sending domain")),
         Setting("region", _("Amazon SES, Scaleway: region"), help=_("Such as eu-central-1, or fr-par.")),
@@ -67,19 +67,22 @@ class Adapter(base.Adapter):
         Setting("configuration_set", _("Amazon SES: configuration set"), help=_("The one that publishes reports.")),
         Setting(
             "has_webhook",
-            _("Reports are set up at the service"),
+            _("Delivery reports are set up at the vendor"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("Enter our webhook address there. Without it, accepted counts as delivered."),
+            help=_(
+                "Turn on after entering this provider's webhook URL at the vendor. When off, accepted"
+                " messages count as delivered."
+            ),
         ),
-        Setting("webhook_key", _("Key that reports are signed with"), SettingKind.SECRET),
+        Setting("webhook_key", _("Signing key for reports"), SettingKind.SECRET),
         Setting(
             "webhook_login",
-            _("User name and password of reports"),
+            _("Username and password for reports"),
             SettingKind.SECRET,
-            help=_("As in user:password, where the service logs in to our address."),
+            help=_("As user:password, if the vendor authenticates to the webhook URL."),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, help=_("Empty: the service's usual one.")),
+        Setting("base_url", _("API URL"), SettingKind.URL, help=_("Leave empty for the vendor's default.")),
     )
     shown_when = {
         "secret_key": ("service", ("mailjet", AMAZON)),
@@ -102,22 +105,22 @@ class Adapter(base.Adapter):
         needed = needed_settings(service, has_webhook=bool(values["has_webhook"]))
         for name in needed:
             if not values[name]:
-                errors[name] = gettext("{service} needs this setting").format(service=SERVICES[service].label)
+                errors[name] = gettext("{service} requires this setting").format(service=SERVICES[service].label)
         for name in ("from_email", "reply_to"):
             if values[name] and not _is_address(str(values[name])):
-                errors[name] = gettext("a plain e-mail address is expected")
+                errors[name] = gettext("enter a plain e-mail address")
         for name in ("region", "sender_domain", "project_id", "configuration_set"):
             if not re.fullmatch(r"[0-9A-Za-z._-]*", str(values[name])):
-                errors[name] = gettext("letters, digits, dots and hyphens are expected")
+                errors[name] = gettext("use only letters, digits, dots and hyphens")
         for name in ("api_key", "secret_key"):
             if not re.fullmatch(r"[\x21-\x7e]*", str(values[name])):
                 errors[name] = gettext("the key contains a space or a non-ASCII character")
         if values["webhook_login"] and ":" not in str(values["webhook_login"]):
-            errors["webhook_login"] = gettext("user:password is expected")
+            errors["webhook_login"] = gettext("enter it as user:password")
         if re.search(r"[?{}]", str(values["base_url"])):
-            errors["base_url"] = gettext("the address is expected without a query and without braces")
+            errors["base_url"] = gettext("enter the URL without a query string and without braces")
         if values["has_webhook"] and not SERVICES[service].view:
-            errors["has_webhook"] = gettext("this service's reports cannot be read")
+            errors["has_webhook"] = gettext("delivery reports of this vendor are not supported")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -112,8 +112,9 @@ class Adapter(base.Adapter):
             SettingKind.SECRET,
             required=True,
             help=_(
-                "Write {to} or {to_digits} where the recipient belongs, as in voipms://password:mail@example.com/… You "
-                "can also use {code}, {message_id}, {channel}, {language} and {project}."
+                "Put {to} or {to_digits} where the recipient belongs, such as"
+                " voipms://password:mail@example.com/… You can also use {code}, {message_id}, {channel},"
+                " {language} and {project}."
             ),
         ),
     )

@@ -138,37 +138,44 @@ class Adapter(base.Adapter):
         Setting(
             "sender",
             _("Sender"),
-            help=_("A number, a name, or the id of one or of a pool. Empty: Amazon's choice among the account's."),
+            help=_(
+                "A number, a name, or the ID of a number or pool. Leave empty to let Amazon choose one from"
+                " your account."
+            ),
         ),
         Setting("configuration_set", _("Configuration set"), help=_("The one that reports to the topic below.")),
         Setting(
             "topic_arn",
             _("Topic of the reports"),
-            help=_("ARN of the SNS topic. Empty: no reports are read, and acceptance counts as delivery."),
+            help=_("ARN of the SNS topic. If empty, reports are ignored and accepted messages count as delivered."),
         ),
-        Setting("max_price", _("Highest price of a message"), help=_("In US dollars, as in 0.25. Empty: no limit.")),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, help=_("Empty: Amazon's own for the region.")),
+        Setting(
+            "max_price",
+            _("Highest price of a message"),
+            help=_("In US dollars, such as 0.25. Leave empty for no limit."),
+        ),
+        Setting("base_url", _("API URL"), SettingKind.URL, help=_("Leave empty for Amazon's default in the region.")),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}", str(values["region"])):
-            errors["region"] = gettext("a region such as eu-central-1 is expected")
+            errors["region"] = gettext("enter a region such as eu-central-1")
         if not re.fullmatch(r"[0-9A-Za-z]{5,128}", str(values["access_key_id"])):
-            errors["access_key_id"] = gettext("letters and digits are expected")
+            errors["access_key_id"] = gettext("use only letters and digits")
         if values["sender"] and not re.fullmatch(r"[0-9A-Za-z_:/+-]{1,256}", str(values["sender"])):
-            errors["sender"] = gettext("a number, a name or an id is expected")
+            errors["sender"] = gettext("enter a number, a name or an ID")
         if values["configuration_set"] and not re.fullmatch(
             r"[0-9A-Za-z_:/-]{1,256}", str(values["configuration_set"])
         ):
-            errors["configuration_set"] = gettext("a name or an ARN is expected")
+            errors["configuration_set"] = gettext("enter a name or an ARN")
         if values["topic_arn"] and not sns.TOPIC.fullmatch(str(values["topic_arn"])):
-            errors["topic_arn"] = gettext("an ARN such as arn:aws:sns:eu-central-1:123456789012:codes is expected")
+            errors["topic_arn"] = gettext("enter an ARN such as arn:aws:sns:eu-central-1:123456789012:codes")
         elif values["topic_arn"] and not values["configuration_set"]:
             errors["configuration_set"] = gettext("the configuration set that reports to the topic is needed")
         if values["max_price"] and not re.fullmatch(r"[0-9]{1,2}\.[0-9]{1,5}", str(values["max_price"])):
-            errors["max_price"] = gettext("a price such as 0.25 is expected")
+            errors["max_price"] = gettext("enter a price such as 0.25")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -77,28 +77,34 @@ class Adapter(base.Adapter):
     channels = ("sms",)
     packages = ("boto3",)
     declared = (
-        Setting("region", _("Region"), required=True, help=_("Such as eu-central-1; it must offer SMS.")),
+        Setting("region", _("Region"), required=True, help=_("Such as eu-central-1; the region must support SMS.")),
         Setting("access_key_id", _("Access key id"), required=True),
         Setting("secret_access_key", _("Secret access key"), SettingKind.SECRET, required=True),
         Setting(
-            "sender", _("Sender"), help=_("A name of up to 11 letters, or a number of the account. Empty: Amazon's.")
+            "sender",
+            _("Sender"),
+            help=_("A name of up to 11 letters, or a number from your account. Leave empty for Amazon's default."),
         ),
-        Setting("max_price", _("Highest price of a message"), help=_("In US dollars, as in 0.25. Empty: no limit.")),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, help=_("Empty: Amazon's own for the region.")),
+        Setting(
+            "max_price",
+            _("Maximum price per message"),
+            help=_("In US dollars, such as 0.25. Leave empty for no limit."),
+        ),
+        Setting("base_url", _("API URL"), SettingKind.URL, help=_("Leave empty for Amazon's default in the region.")),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}", str(values["region"])):
-            errors["region"] = gettext("a region such as eu-central-1 is expected")
+            errors["region"] = gettext("enter a region such as eu-central-1")
         if not re.fullmatch(r"[0-9A-Za-z]{5,128}", str(values["access_key_id"])):
-            errors["access_key_id"] = gettext("letters and digits are expected")
+            errors["access_key_id"] = gettext("use only letters and digits")
         sender = str(values["sender"])
         if sender and not (_SENDER.fullmatch(sender) or _NUMBER.fullmatch(sender)):
-            errors["sender"] = gettext("a name of up to 11 letters, digits and hyphens, or a number is expected")
+            errors["sender"] = gettext("enter a number, or a name of up to 11 letters, digits and hyphens")
         if values["max_price"] and not re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,5})?", str(values["max_price"])):
-            errors["max_price"] = gettext("a price such as 0.25 is expected")
+            errors["max_price"] = gettext("enter a price such as 0.25")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

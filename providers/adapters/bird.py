@@ -48,17 +48,18 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("access_key", _("Access key"), SettingKind.SECRET, required=True),
-        Setting("workspace_id", _("Workspace's ID"), required=True),
-        Setting("channel_id", _("Channel's ID"), required=True, help=_("Of an SMS channel. It has the sender.")),
+        Setting("workspace_id", _("Workspace ID"), required=True),
+        Setting("channel_id", _("Channel ID"), required=True, help=_("Of an SMS channel, which defines the sender.")),
         Setting(
             "signing_key",
-            _("Signing key of the webhooks"),
+            _("Webhook signing key"),
             SettingKind.SECRET,
             help=_(
-                "As entered with our webhook address. Empty: no reports are read, and acceptance counts as delivery."
+                "As entered with the webhook URL. If empty, reports are ignored and accepted messages count"
+                " as delivered."
             ),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.bird.com"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://api.bird.com"),
     )
 
     @classmethod
@@ -68,7 +69,7 @@ class Adapter(base.Adapter):
             errors["access_key"] = gettext("the key contains a space or a non-ASCII character")
         for name in ("workspace_id", "channel_id"):
             if not _UUID.fullmatch(str(values[name])):
-                errors[name] = gettext("an ID such as 3e2a1c44-6f0b-4a7e-9d3e-1f2b3c4d5e6f is expected")
+                errors[name] = gettext("enter an ID such as 3e2a1c44-6f0b-4a7e-9d3e-1f2b3c4d5e6f")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -70,26 +70,30 @@ class Adapter(base.Adapter):
     tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
-        Setting("email", _("E-mail address of the account"), required=True),
+        Setting("email", _("Account e-mail address"), required=True),
         Setting(
-            "password", _("Password"), SettingKind.SECRET, required=True, help=_("That of the API, from the cabinet.")
+            "password",
+            _("Password"),
+            SettingKind.SECRET,
+            required=True,
+            help=_("The API password from your Eskiz account."),
         ),
-        Setting("sender", _("Sender"), default="4546", help=_("4546 until the account has a name of its own.")),
+        Setting("sender", _("Sender"), default="4546", help=_("4546 until your account has its own sender name.")),
         Setting(
             "is_international",
-            _("Also to other countries than Uzbekistan"),
+            _("Also send outside Uzbekistan"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("By Eskiz' service for other countries, which has prices of its own."),
+            help=_("Uses Eskiz's international service, which has separate prices."),
         ),
         Setting(
             "confirms_receipts",
-            _("Confirm delivery reports with Eskiz"),
+            _("Verify delivery reports with Eskiz"),
             SettingKind.BOOLEAN,
             default=True,
-            help=_("Delivery reports are not signed. Off: only the secret in the webhook address protects them."),
+            help=_("Eskiz does not sign delivery reports. When off, only the secret in the webhook URL protects them."),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://notify.eskiz.uz/api"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://notify.eskiz.uz/api"),
     )
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

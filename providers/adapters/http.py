@@ -81,9 +81,9 @@ class Adapter(base.Adapter):
             SettingKind.URL,
             required=True,
             help=_(
-                "You can use {to}, {to_digits}, {code}, {text}, {message_id}, {channel}, {language}, {subject}, "
-                "{project}, {hook_url} (with delivery reports on), and {username}, {password} and {secret} from "
-                "below. Watchword stores the URL unencrypted: never write a password or key into it."
+                "Placeholders: {to}, {to_digits}, {code}, {text}, {message_id}, {channel}, {language},"
+                " {subject}, {project}, {hook_url} (the URL for delivery reports), {username}, {password} and"
+                " {secret}. Stored unencrypted: never enter a password or key here."
             ),
         ),
         Setting(
@@ -98,68 +98,66 @@ class Adapter(base.Adapter):
             _("Headers"),
             SettingKind.SECRET,
             is_multiline=True,
-            help=_("One a line, as in Authorization: Bearer abc. Stored encrypted."),
+            help=_("One per line, such as Authorization: Bearer abc. Stored encrypted."),
         ),
         Setting(
             "body",
             _("Body"),
             SettingKind.MULTILINE,
-            help=_("With the same placeholders. Empty: message_id, to, channel, code, text and language."),
+            help=_("Same placeholders. Leave empty to send message_id, to, channel, code, text and language."),
         ),
         Setting(
             "content_type",
-            _("Type of the body"),
+            _("Body type"),
             SettingKind.CHOICE,
             default="json",
             choices=(("json", "JSON"), ("form", _("Form")), ("text", _("Plain text"))),
         ),
-        Setting("username", _("User name"), help=_("For Basic authentication, or {username}.")),
+        Setting("username", _("Username"), help=_("For Basic authentication, or {username}.")),
         Setting(
             "password",
             _("Password"),
             SettingKind.SECRET,
             help=_(
-                "For Basic authentication, or for {password} in the URL, a header or the body; then Basic "
-                "authentication is off."
+                "For Basic authentication. If {password} is used in the URL, a header or the body, Basic"
+                " authentication is off."
             ),
         ),
-        Setting(
-            "secret", _("Key or token"), SettingKind.SECRET, help=_("What {secret} stands for, such as an API key.")
-        ),
+        Setting("secret", _("Key or token"), SettingKind.SECRET, help=_("The value of {secret}, such as an API key.")),
         Setting("success_status", _("“Accepted” HTTP statuses"), default="2xx", help=_("Such as 2xx or 200, 202.")),
-        Setting("success_match", _("Success text in the response"), help=_("Empty: the status decides.")),
+        Setting(
+            "success_match", _("Success text in the response"), help=_("Leave empty to decide by the status alone.")
+        ),
         Setting(
             "message_id_path",
-            _("ID field in the response"),
-            help=_("Names and positions joined by dots, as in messages.0.id."),
+            _("ID field in the JSON response"),
+            help=_("Names and positions separated by dots, such as messages.0.id."),
         ),
         Setting(
             "has_receipts",
             _("The gateway sends delivery reports"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_(
-                "To {hook_url}, by GET, as a form or as JSON. Without delivery reports, accepted counts as delivered."
-            ),
+            help=_("To {hook_url}, by GET, as a form or as JSON. When off, accepted messages count as delivered."),
         ),
         Setting(
             "receipt_id_field",
             _("ID field in the report"),
             help=_(
-                "A field, or a path as above. It is the gateway's id if its response contains one, else {message_id}."
+                "A field, or a path as above. The gateway's ID if its response contains one, otherwise {message_id}."
             ),
         ),
         Setting("receipt_status_field", _("Status field in the report"), help=_("A field, or a path as above.")),
-        Setting("receipt_success", _("“Delivered” statuses"), help=_("Separated by commas, as in delivered, read.")),
+        Setting("receipt_success", _("“Delivered” statuses"), help=_("Separated by commas, such as delivered, read.")),
         Setting("receipt_failed", _("“Not delivered” statuses")),
         Setting("receipt_sent", _("“In transit” statuses")),
         Setting(
             "receipt_secret",
-            _("Secret of the delivery reports"),
+            _("Report secret"),
             SettingKind.SECRET,
-            help=_("Expected in a header. Empty: only the secret in the webhook address protects the reports."),
+            help=_("Expected in a header. If empty, only the secret in the webhook URL protects reports."),
         ),
-        Setting("receipt_secret_header", _("Header with this secret"), default="X-Receipt-Secret"),
+        Setting("receipt_secret_header", _("Header with the secret"), default="X-Receipt-Secret"),
     )
     shown_when = {
         **dict.fromkeys(("body", "content_type"), ("method", ("POST", "PUT"))),
@@ -184,20 +182,20 @@ class Adapter(base.Adapter):
         url, body = str(values["url"]), str(values["body"])
         if values["method"] == "GET":
             if body:
-                errors["body"] = gettext("a GET has no body")
+                errors["body"] = gettext("a GET request has no body")
             if not re.search(r"\{to(_digits)?\}", url):
-                errors["url"] = gettext("a GET needs {to} or {to_digits} in the URL")
+                errors["url"] = gettext("a GET request needs {to} or {to_digits} in the URL")
         elif body and values["content_type"] == "json" and not _is_json(_render(body, _SAMPLE, _in_json, values)):
             errors["body"] = gettext(
-                "not JSON; placeholders other than {message_id} and {to_digits} must be inside strings"
+                "invalid JSON; placeholders other than {message_id} and {to_digits} must be inside strings"
             )
         if not _STATUSES.fullmatch(str(values["success_status"])):
-            errors["success_status"] = gettext("statuses such as 2xx or 200, 202 are expected")
+            errors["success_status"] = gettext("enter statuses such as 2xx or 200, 202")
         problem = _headers_error(str(values["headers"]))
         if problem:
             errors["headers"] = problem
         if values["password"] and not values["username"] and not _names_password(values):
-            errors["username"] = gettext("a password needs a user name, or {password} where it belongs")
+            errors["username"] = gettext("a password needs a username, or {password} where it should be used")
         return errors | _credential_errors(values) | gateway_receipts.errors(values)
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
@@ -314,16 +312,13 @@ def _names_password(settings: Mapping[str, base.Value]) -> bool:
 def _credential_errors(values: Mapping[str, base.Value]) -> dict[str, str]:
     templates = {name: str(values[name]) for name in ("url", "headers", "body")}
     errors = {
-        name: gettext(
-            "Watchword stores it unencrypted; write {password} or {secret} for a credential, and enter the "
-            "credential below"
-        )
+        name: gettext("the URL is stored unencrypted; use {password} or {secret} and enter the credential below")
         for name in ("url", "body")
         if _CREDENTIAL.search(templates[name])
     }
     for name in CREDENTIALS:
         if not values[name] and any(f"{{{name}}}" in template for template in templates.values()):
-            errors[name] = gettext("{placeholder} stands for it and needs it").format(placeholder=f"{{{name}}}")
+            errors[name] = gettext("{placeholder} is used, so this is required").format(placeholder=f"{{{name}}}")
     return errors
 
 

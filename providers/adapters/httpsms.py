@@ -61,16 +61,17 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("api_key", _("API key"), SettingKind.SECRET, required=True),
-        Setting("sender", _("Phone's number"), required=True, help=_("With its country, as in +4915112345678.")),
+        Setting("sender", _("Phone number"), required=True, help=_("With country code, such as +4915112345678.")),
         Setting(
             "signing_key",
-            _("Signing key of the webhooks"),
+            _("Webhook signing key"),
             SettingKind.SECRET,
             help=_(
-                "As entered with our webhook address. Empty: no delivery reports, and accepted counts as delivered."
+                "As entered with the webhook URL. If empty, reports are ignored and accepted messages count"
+                " as delivered."
             ),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.httpsms.com"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://api.httpsms.com"),
     )
 
     @classmethod
@@ -79,7 +80,7 @@ class Adapter(base.Adapter):
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_key"])):
             errors["api_key"] = gettext("the key contains a space or a non-ASCII character")
         if not re.fullmatch(r"\+[0-9]{5,15}", str(values["sender"])):
-            errors["sender"] = gettext("a number such as +4915112345678 is expected")
+            errors["sender"] = gettext("enter a number such as +4915112345678")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -50,7 +50,7 @@ class Adapter(base.Adapter):
             _("Print each message too"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("On the worker's output, where manage.py up shows it in its terminal."),
+            help=_("To the worker's output, which manage.py up shows in its terminal."),
         ),
     )
 

@@ -99,10 +99,10 @@ class Adapter(base.Adapter):
     declared = (
         Setting(
             "base_url",
-            _("Address of the API"),
+            _("API URL"),
             SettingKind.URL,
             required=True,
-            help=_("The account's own, as in https://xyz123.api.infobip.com."),
+            help=_("Your account's base URL, such as https://xyz123.api.infobip.com."),
         ),
         Setting("api_key", _("API key"), SettingKind.SECRET, required=True),
         Setting("sender", _("Sender"), required=True, help=_("A number such as 14155552345, or a name.")),
@@ -114,7 +114,7 @@ class Adapter(base.Adapter):
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_key"])):
             errors["api_key"] = gettext("the key contains a space or a non-ASCII character")
         if "?" in str(values["base_url"]):
-            errors["base_url"] = gettext("the address is expected without a query")
+            errors["base_url"] = gettext("enter the URL without a query string")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

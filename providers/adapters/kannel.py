@@ -66,29 +66,29 @@ class Adapter(base.Adapter):
     declared = (
         Setting(
             "url",
-            _("Address of sendsms"),
+            _("sendsms URL"),
             SettingKind.URL,
             required=True,
-            help=_("As in http://10.0.0.5:13013/cgi-bin/sendsms; without https in an allowed network only."),
+            help=_("Such as http://10.0.0.5:13013/cgi-bin/sendsms. Without https only in an allowed network."),
         ),
-        Setting("username", _("User name"), required=True),
+        Setting("username", _("Username"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
-        Setting("sender", _("Sender"), help=_("Empty: the one that Kannel has for this user.")),
-        Setting("smsc", "SMSC", help=_("Empty: Kannel chooses.")),
+        Setting("sender", _("Sender"), help=_("Leave empty for Kannel's default for this user.")),
+        Setting("smsc", "SMSC", help=_("Leave empty to let Kannel choose.")),
         Setting(
             "max_messages",
-            _("Parts of a text"),
+            _("Parts per text"),
             SettingKind.NUMBER,
             default=1,
-            help=_("The user's max-messages in Kannel, which cuts off what is longer."),
+            help=_("The user's max-messages in Kannel; longer texts are cut off."),
         ),
         Setting(
             "status_url",
-            _("Address of the status page"),
+            _("Status page URL"),
             SettingKind.URL,
-            help=_("As in http://10.0.0.5:13000/status.txt."),
+            help=_("Such as http://10.0.0.5:13000/status.txt."),
         ),
-        Setting("status_password", _("Password of the status page"), SettingKind.SECRET),
+        Setting("status_password", _("Status page password"), SettingKind.SECRET),
     )
     advanced = ("smsc", "max_messages", "status_url", "status_password")
 
@@ -96,14 +96,16 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         names = ("username", "password", "sender", "smsc")
         errors = {
-            name: gettext("only ASCII can be sent") for name in names if header_error("X-Kannel", str(values[name]))
+            name: gettext("only ASCII characters are supported")
+            for name in names
+            if header_error("X-Kannel", str(values[name]))
         }
         if not 1 <= int(values["max_messages"]) <= 255:
-            errors["max_messages"] = gettext("a number from 1 to 255 is expected")
+            errors["max_messages"] = gettext("enter a number from 1 to 255")
         if bool(values["status_url"]) != bool(values["status_password"]):
-            errors["status_password"] = gettext("the status page's address and password go together")
+            errors["status_password"] = gettext("enter both the status page's URL and its password")
         if "?" in str(values["status_url"]):
-            errors["status_url"] = gettext("the address is expected without a query")
+            errors["status_url"] = gettext("enter the URL without a query string")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -51,26 +51,26 @@ class Adapter(base.Adapter):
     declared = (
         Setting(
             "base_url",
-            _("Address of the API"),
+            _("API URL"),
             SettingKind.URL,
             required=True,
-            help=_("As in the contract, up to the host: https://send.smsxabar.uz is often seen."),
+            help=_("From your contract, up to the host, often https://send.smsxabar.uz."),
         ),
-        Setting("username", _("User name"), required=True),
+        Setting("username", _("Username"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
         Setting("sender", _("Sender"), required=True, help=_("The originator, such as 3700.")),
-        Setting("id_prefix", _("Start of our message ids"), help=_("Where two services share an account.")),
+        Setting("id_prefix", _("Message ID prefix"), help=_("If two services share an account.")),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if ":" in str(values["username"]):
-            errors["username"] = gettext("a user name has no colon")
+            errors["username"] = gettext("a username cannot contain a colon")
         if not re.fullmatch(r"[0-9A-Za-z]{0,20}", str(values["id_prefix"])):
-            errors["id_prefix"] = gettext("at most 20 letters and digits are expected")
+            errors["id_prefix"] = gettext("use at most 20 letters and digits")
         if "?" in str(values["base_url"]):
-            errors["base_url"] = gettext("the address is expected without a query")
+            errors["base_url"] = gettext("enter the URL without a query string")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

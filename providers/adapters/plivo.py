@@ -82,24 +82,26 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("auth_id", _("Auth ID"), required=True, help=_("MA or SA and 18 characters.")),
-        Setting("auth_token", _("Auth token"), SettingKind.SECRET, required=True, help=_("Also verifies reports.")),
-        Setting("sender", _("Sender"), help=_("A number such as 14155551234, or a name that is registered.")),
-        Setting("powerpack_uuid", _("Powerpack UUID"), help=_("Sends instead of a sender number.")),
+        Setting(
+            "auth_token", _("Auth token"), SettingKind.SECRET, required=True, help=_("Also verifies delivery reports.")
+        ),
+        Setting("sender", _("Sender"), help=_("A number such as 14155551234, or a registered name.")),
+        Setting("powerpack_uuid", _("Powerpack UUID"), help=_("Used instead of a sender.")),
         Setting(
             "hides_text",
-            _("Keep no text"),
+            _("Don't store the text"),
             SettingKind.BOOLEAN,
             default=True,
-            help=_("Makes Plivo leave the text out of its logs."),
+            help=_("Tells Plivo not to log the text."),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.plivo.com"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://api.plivo.com"),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[0-9A-Za-z]{1,40}", str(values["auth_id"])):
-            errors["auth_id"] = gettext("letters and digits are expected")
+            errors["auth_id"] = gettext("use only letters and digits")
         if not values["sender"] and not values["powerpack_uuid"]:
             errors["sender"] = gettext("a sender or a powerpack is needed")
         return errors

@@ -78,19 +78,22 @@ class Adapter(base.Adapter):
         Setting("service_plan_id", _("Service plan ID"), required=True),
         Setting("api_token", _("API token"), SettingKind.SECRET, required=True),
         Setting(
-            "sender", _("Sender"), help=_("A number such as 14155551234, or a name. Empty: the service plan's own.")
+            "sender",
+            _("Sender"),
+            help=_("A number such as 14155551234, or a name. Leave empty for the service plan's default."),
         ),
         Setting(
             "hook_secret",
-            _("Secret of the webhooks"),
+            _("Webhook secret"),
             SettingKind.SECRET,
             help=_(
-                "If Sinch signs for this service plan. Empty: only the secret in the webhook address protects reports."
+                "If Sinch signs webhooks for this service plan. If empty, only the secret in the webhook URL"
+                " protects reports."
             ),
         ),
         Setting(
             "base_url",
-            _("Address of the API"),
+            _("API URL"),
             SettingKind.URL,
             default="https://us.sms.api.sinch.com",
             help=_("With the service plan's region: us, eu, au, br or ca."),
@@ -101,7 +104,7 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[0-9A-Za-z_-]{1,64}", str(values["service_plan_id"])):
-            errors["service_plan_id"] = gettext("letters and digits are expected")
+            errors["service_plan_id"] = gettext("use only letters and digits")
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_token"])):
             errors["api_token"] = gettext("the token contains a space or a non-ASCII character")
         return errors

@@ -60,7 +60,7 @@ MAX_WINDOW = 1_000  # unanswered messages on one bind.
 STATE = "binds"  # the name under which the worker stores the state of its binds.
 STATE_SECONDS = int(3 * STATE_INTERVAL_SECONDS)  # the life of that state: two reports may be missed.
 
-_AUTO = (("auto", _("By the sender")),)
+_AUTO = (("auto", _("From the sender")),)
 _LONGEST = {"system_id": 15, "password": 64, "system_type": 12, "service_type": 5, "sender": 20}
 
 
@@ -77,14 +77,14 @@ class Adapter(base.Adapter):
             _("Message centre"),
             SettingKind.HOST,
             required=True,
-            help=_("Connected to by a worker that was started with --connections."),
+            help=_("A worker started with --connections connects to it."),
         ),
         Setting("port", _("Port"), SettingKind.NUMBER, default=2775),
         Setting("tls", "TLS", SettingKind.BOOLEAN, default=True, help=_("Without it only in an allowed network.")),
         Setting("system_id", _("System id"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
-        Setting("system_type", _("System type"), help=_("Mostly empty.")),
-        Setting("sender", _("Sender"), help=_("A name or a number. Empty: the centre chooses.")),
+        Setting("system_type", _("System type"), help=_("Usually empty.")),
+        Setting("sender", _("Sender"), help=_("A name or a number. Leave empty to let the message centre choose.")),
         Setting(
             "bind_mode",
             _("Bind as"),
@@ -94,52 +94,56 @@ class Adapter(base.Adapter):
         ),
         Setting(
             "binds",
-            _("Binds to send over"),
+            _("Binds for sending"),
             SettingKind.NUMBER,
             default=1,
-            help=_("Of each connections worker. No more than the account allows."),
+            help=_("Per connections worker. No more than your account allows."),
         ),
-        Setting("window", _("Window"), SettingKind.NUMBER, default=10, help=_("Unanswered messages on one bind.")),
+        Setting("window", _("Window"), SettingKind.NUMBER, default=10, help=_("Unacknowledged messages per bind.")),
         Setting(
             "rate",
-            _("Messages a second"),
+            _("Messages per second"),
             SettingKind.NUMBER,
             default=0,
-            help=_("Over all binds of a worker; 0: no limit."),
+            help=_("Across all binds of a worker; 0 = no limit."),
         ),
-        Setting("enquire_seconds", _("Test a silent line after"), SettingKind.NUMBER, default=30, help=_("Seconds.")),
+        Setting("enquire_seconds", _("Keepalive interval"), SettingKind.NUMBER, default=30, help=_("Seconds.")),
         Setting("receipts", _("Request delivery reports"), SettingKind.BOOLEAN, default=True),
         Setting(
             "ids",
-            _("Message ids in delivery reports"),
+            _("Message IDs in reports"),
             SettingKind.CHOICE,
             default="same",
             choices=(
-                ("same", _("As given when it was accepted")),
-                ("loose", _("The same but for case and leading zeros")),
-                ("hex_then_decimal", _("Decimal, of the hexadecimal one given")),
-                ("decimal_then_hex", _("Hexadecimal, of the decimal one given")),
+                ("same", _("As returned on acceptance")),
+                ("loose", _("Same except case and leading zeros")),
+                ("hex_then_decimal", _("Decimal of the hexadecimal ID")),
+                ("decimal_then_hex", _("Hexadecimal of the decimal ID")),
             ),
         ),
         Setting(
             "alphabet",
-            _("Plain texts travel as"),
+            _("Encoding of plain texts"),
             SettingKind.CHOICE,
             default="gsm7",
             choices=(
-                ("gsm7", _("GSM 7-bit, one character in an octet")),
+                ("gsm7", _("GSM 7-bit, one character per octet")),
                 ("latin1", _("Latin-1")),
                 ("ascii", "ASCII"),
-                ("ucs2", _("UCS-2, as all others do")),
+                ("ucs2", _("UCS-2, like all other texts")),
             ),
-            help=_("What the centre takes the default alphabet for."),
+            help=_("The message centre's default alphabet."),
         ),
         Setting(
-            "data_coding", _("Data coding of plain texts"), SettingKind.NUMBER, default=0, help=_("Latin-1 may be 3.")
+            "data_coding",
+            _("Data coding of plain texts"),
+            SettingKind.NUMBER,
+            default=0,
+            help=_("For Latin-1, possibly 3."),
         ),
         Setting(
             "long_texts",
-            _("Long texts travel as"),
+            _("Long texts are sent as"),
             SettingKind.CHOICE,
             default="udh",
             choices=(
@@ -148,15 +152,15 @@ class Adapter(base.Adapter):
                 ("payload", _("One message_payload")),
             ),
         ),
-        Setting("validity", _("Tell until when a code is of use"), SettingKind.BOOLEAN, default=True),
-        Setting("service_type", _("Service type"), help=_("Mostly empty.")),
+        Setting("validity", _("Send the code's expiry time"), SettingKind.BOOLEAN, default=True),
+        Setting("service_type", _("Service type"), help=_("Usually empty.")),
         Setting(
             "source_ton",
             _("Sender's type of number"),
             SettingKind.CHOICE,
             default="auto",
             choices=_AUTO + TYPES_OF_NUMBER,
-            help=_("By the sender: 5 for a name, 3 for a short number, else 1."),
+            help=_("From the sender: 5 for a name, 3 for a short number, otherwise 1."),
         ),
         Setting(
             "source_npi",
@@ -164,7 +168,7 @@ class Adapter(base.Adapter):
             SettingKind.CHOICE,
             default="auto",
             choices=_AUTO + NUMBERING_PLANS,
-            help=_("By the sender: 1 for an international number, else 0."),
+            help=_("From the sender: 1 for an international number, otherwise 0."),
         ),
         Setting("dest_ton", _("Recipient's type of number"), SettingKind.CHOICE, default="1", choices=TYPES_OF_NUMBER),
         Setting("dest_npi", _("Recipient's numbering plan"), SettingKind.CHOICE, default="1", choices=NUMBERING_PLANS),
@@ -193,7 +197,7 @@ class Adapter(base.Adapter):
         errors: dict[str, str] = {}
         for name, longest in _LONGEST.items():
             if not str(values[name]).isascii() or len(str(values[name])) > longest:
-                errors[name] = gettext("at most {most} characters of ASCII are expected").format(most=longest)
+                errors[name] = gettext("use at most {most} ASCII characters").format(most=longest)
         for name, least, most in (
             ("port", 1, 65535),
             ("binds", 1, MAX_BINDS),
@@ -203,7 +207,7 @@ class Adapter(base.Adapter):
             ("data_coding", 0, 255),
         ):
             if not least <= int(values[name]) <= most:
-                errors[name] = gettext("a number from {least} to {most} is expected").format(least=least, most=most)
+                errors[name] = gettext("enter a number from {least} to {most}").format(least=least, most=most)
         return errors
 
     @classmethod

@@ -67,28 +67,28 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     advanced = ("device_id", "sim_number")
     declared = (
-        Setting("username", _("User name"), required=True),
+        Setting("username", _("Username"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
         Setting(
             "signing_key",
-            _("Signing key of the webhooks"),
+            _("Webhook signing key"),
             SettingKind.SECRET,
-            help=_("From the app's settings. Empty: no delivery reports, and accepted counts as delivered."),
+            help=_("From the app's settings. If empty, reports are ignored and accepted messages count as delivered."),
         ),
-        Setting("device_id", _("Device id"), help=_("Of one phone. Empty: any of the account's.")),
+        Setting("device_id", _("Device ID"), help=_("To use one phone. Leave empty for any phone of the account.")),
         Setting(
             "sim_number",
             _("SIM card"),
             SettingKind.CHOICE,
             default="0",
-            choices=(("0", _("As the app is set")), ("1", "1"), ("2", "2"), ("3", "3")),
+            choices=(("0", _("As set in the app")), ("1", "1"), ("2", "2"), ("3", "3")),
         ),
         Setting(
             "base_url",
-            _("Address of the API"),
+            _("API URL"),
             SettingKind.URL,
             default="https://api.sms-gate.app/3rdparty/v1",
-            help=_("Your own server's address ends in /3rdparty/v1 too; a phone in local mode has no path."),
+            help=_("Your own server's URL also ends in /3rdparty/v1; a phone in local mode has no path."),
         ),
     )
 
@@ -96,9 +96,9 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if ":" in str(values["username"]):
-            errors["username"] = gettext("a user name has no colon")
+            errors["username"] = gettext("a username cannot contain a colon")
         if values["device_id"] and not re.fullmatch(r"[0-9A-Za-z_-]{1,21}", str(values["device_id"])):
-            errors["device_id"] = gettext("letters and digits are expected")
+            errors["device_id"] = gettext("use only letters and digits")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

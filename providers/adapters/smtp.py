@@ -50,12 +50,12 @@ class Adapter(base.Adapter):
             SettingKind.CHOICE,
             default="starttls",
             choices=(("starttls", "STARTTLS"), ("tls", _("TLS from the start")), ("none", _("None"))),
-            help=_("Port 587 goes with STARTTLS, 465 with TLS; none is for allowed networks only."),
+            help=_("Port 587 uses STARTTLS, 465 TLS. “None” is only for allowed networks."),
         ),
-        Setting("username", _("User name")),
+        Setting("username", _("Username")),
         Setting("password", _("Password"), SettingKind.SECRET),
-        Setting("from_email", _("Sender's address"), required=True),
-        Setting("from_name", _("Sender's name")),
+        Setting("from_email", _("Sender address"), required=True),
+        Setting("from_name", _("Sender name")),
         Setting("reply_to", _("Reply-to address")),
     )
     total_seconds = longest_seconds = TOTAL_SECONDS
@@ -67,9 +67,9 @@ class Adapter(base.Adapter):
             errors["port"] = gettext("the port must be between 1 and 65535")
         for name in ("from_email", "reply_to"):
             if values[name] and not _is_address(str(values[name])):
-                errors[name] = gettext("a plain e-mail address is expected")
+                errors[name] = gettext("enter a plain e-mail address")
         if bool(values["username"]) != bool(values["password"]):
-            errors["password"] = gettext("user name and password go together")
+            errors["password"] = gettext("enter both a username and a password")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -60,24 +60,26 @@ class Adapter(base.Adapter):
     needs_start = True
     declared = (
         Setting(
-            "token", _("Bot token"), SettingKind.SECRET, required=True, help=_("From @BotFather, as in 123456:ABC-DEF.")
+            "token",
+            _("Bot token"),
+            SettingKind.SECRET,
+            required=True,
+            help=_("From @BotFather, such as 123456:ABC-DEF."),
         ),
-        Setting(
-            "username", _("User name of the bot"), required=True, help=_("Without @. The start link is made of it.")
-        ),
+        Setting("username", _("Bot username"), required=True, help=_("Without @. Used for the start link.")),
         Setting(
             "base_url",
             _("Base URL"),
             SettingKind.URL,
             default="https://api.telegram.org",
-            help=_("Another one for a Bot API server of your own."),
+            help=_("Change it to use your own Bot API server."),
         ),
         Setting(
             "protect_content",
             _("Protect the message"),
             SettingKind.BOOLEAN,
             default=True,
-            help=_("Telegram's apps then let nobody forward or save it."),
+            help=_("Prevents forwarding and saving in Telegram's apps."),
         ),
     )
 
@@ -85,11 +87,11 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not _TOKEN.fullmatch(str(values["token"])):
-            errors["token"] = gettext("a token such as 123456:ABC-DEF is expected")
+            errors["token"] = gettext("enter a token such as 123456:ABC-DEF")
         if not _USERNAME.fullmatch(str(values["username"])):
-            errors["username"] = gettext("a user name without @ is expected: letters, digits and _")
+            errors["username"] = gettext("enter a username without @; only letters, digits and _")
         if "?" in str(values["base_url"]):
-            errors["base_url"] = gettext("the base URL has no query")
+            errors["base_url"] = gettext("the base URL cannot have a query string")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
@@ -132,7 +134,7 @@ class Adapter(base.Adapter):
         if not payload:
             return start
         if not PAYLOAD.fullmatch(payload):
-            raise ValueError(gettext("a payload has 1 to 64 letters, digits, _ and -"))
+            raise ValueError(gettext("a payload must have 1 to 64 letters, digits, _ and -"))
         return f"{start}?start={payload}"
 
     def check(self) -> base.Health:

@@ -68,7 +68,10 @@ class Adapter(base.Adapter):
         Setting(
             "sender_username",
             _("Sender's channel"),
-            help=_("The user name of a verified channel of the token's account, without @. Empty: Telegram's own."),
+            help=_(
+                "The username of a verified channel of the token's account, without @. Leave empty for"
+                " Telegram's default."
+            ),
         ),
         Setting("base_url", _("Base URL"), SettingKind.URL, default="https://gatewayapi.telegram.org/"),
     )
@@ -82,9 +85,9 @@ class Adapter(base.Adapter):
         if not _TOKEN.fullmatch(str(values["token"])):
             errors["token"] = gettext("the token contains a space or a non-ASCII character")
         if values["sender_username"] and not _USERNAME.fullmatch(str(values["sender_username"])):
-            errors["sender_username"] = gettext("a user name without @ is expected: letters, digits and _")
+            errors["sender_username"] = gettext("enter a username without @; only letters, digits and _")
         if "?" in str(values["base_url"]):
-            errors["base_url"] = gettext("the base URL has no query")
+            errors["base_url"] = gettext("the base URL cannot have a query string")
         return errors
 
     @classmethod

@@ -103,14 +103,14 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("api_key", _("API key"), SettingKind.SECRET, required=True),
-        Setting("public_key", _("Public key"), required=True, help=_("Of the account. Verifies delivery reports.")),
+        Setting("public_key", _("Public key"), required=True, help=_("From your account. Verifies delivery reports.")),
         Setting("sender", _("Sender"), help=_("A number such as +14155551234, or a name.")),
         Setting(
             "messaging_profile_id",
-            _("Messaging profile's ID"),
+            _("Messaging profile ID"),
             help=_("Needed with a name, or to send from the profile's numbers without a sender."),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.telnyx.com"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://api.telnyx.com"),
     )
 
     @classmethod
@@ -119,7 +119,7 @@ class Adapter(base.Adapter):
         if not re.fullmatch(r"[\x21-\x7e]+", str(values["api_key"])):
             errors["api_key"] = gettext("the key contains a space or a non-ASCII character")
         if _public_key(str(values["public_key"])) is None:
-            errors["public_key"] = gettext("a key of 32 bytes in Base64 is expected")
+            errors["public_key"] = gettext("enter a key of 32 bytes in Base64")
         if not values["sender"] and not values["messaging_profile_id"]:
             errors["sender"] = gettext("a sender or a messaging profile is needed")
         return errors

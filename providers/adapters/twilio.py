@@ -140,37 +140,37 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
         Setting("account_sid", _("Account SID"), required=True, help=_("AC and 32 characters.")),
-        Setting("api_key_sid", _("API key SID"), help=_("SK and 32 characters. Empty: the auth token logs in.")),
+        Setting("api_key_sid", _("API key SID"), help=_("SK and 32 characters. If empty, the auth token is used.")),
         Setting("api_key_secret", _("API key secret"), SettingKind.SECRET),
         Setting(
             "auth_token",
             _("Auth token"),
             SettingKind.SECRET,
-            help=_("Also verifies delivery reports, even if an API key sends. Without it there are none."),
+            help=_("Verifies delivery reports, even if an API key is used to send. Without it there are no reports."),
         ),
         Setting(
             "signing_key_secret",
-            _("Secret of the webhook signing key"),
+            _("Webhook signing secret"),
             SettingKind.SECRET,
-            help=_("Only if delivery reports are signed by HMAC_SHA256 with their own key."),
+            help=_("Only if reports are signed with HMAC_SHA256 and a separate key."),
         ),
-        Setting("from_number", _("Sender"), help=_("A number such as +14155552345; for SMS also a registered name.")),
-        Setting("messaging_service_sid", _("Messaging service SID"), help=_("Sends SMS instead of a sender number.")),
+        Setting("from_number", _("Sender"), help=_("A number such as +14155552345; for SMS, also a registered name.")),
+        Setting("messaging_service_sid", _("Messaging service SID"), help=_("Sends SMS instead of a sender.")),
         Setting(
             "privacy",
-            _("Keep no text and no number"),
+            _("Don't store text and number"),
             SettingKind.BOOLEAN,
             default=False,
-            help=_("Makes Twilio discard the text and obscure the recipient (SMS)."),
+            help=_("Tells Twilio to discard the text and obscure the recipient (SMS)."),
         ),
-        Setting("say_voice", _("Voice"), help=_("As in Polly.Joanna. Empty: the language's own.")),
+        Setting("say_voice", _("Voice"), help=_("Such as Polly.Joanna. Leave empty for the language's default.")),
         Setting(
             "say_languages",
-            _("Languages of the voice"),
+            _("Voice languages"),
             SettingKind.MULTILINE,
-            help=_("Where they differ from ours, one a line, as in uz=ru-RU."),
+            help=_("Only where they differ from the message's language; one per line, such as uz=ru-RU."),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://api.twilio.com"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://api.twilio.com"),
     )
     advanced = ("signing_key_secret", "say_languages")
 
@@ -179,9 +179,9 @@ class Adapter(base.Adapter):
         errors: dict[str, str] = {}
         for name, prefix in (("account_sid", "AC"), ("api_key_sid", "SK"), ("messaging_service_sid", "MG")):
             if values[name] and not re.fullmatch(f"{prefix}[0-9A-Za-z]{{32}}", str(values[name])):
-                errors[name] = gettext("{prefix} and 32 characters are expected").format(prefix=prefix)
+                errors[name] = gettext("enter {prefix} and 32 characters").format(prefix=prefix)
         if bool(values["api_key_sid"]) != bool(values["api_key_secret"]):
-            errors["api_key_secret"] = gettext("the API key's SID and secret go together")
+            errors["api_key_secret"] = gettext("enter both the API key's SID and its secret")
         elif not values["api_key_sid"] and not values["auth_token"]:
             errors["auth_token"] = gettext("an auth token or an API key is needed")
         if not values["from_number"] and not values["messaging_service_sid"]:

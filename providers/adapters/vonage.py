@@ -109,7 +109,8 @@ class Adapter(base.Adapter):
             _("Signature secret"),
             SettingKind.SECRET,
             help=_(
-                "Verifies delivery reports, if signing is on. Empty: only the webhook address's secret protects them."
+                "Verifies delivery reports, if signing is on. If empty, only the secret in the webhook URL"
+                " protects them."
             ),
         ),
         Setting(
@@ -123,7 +124,7 @@ class Adapter(base.Adapter):
                 ("sha256", "SHA-256 HMAC"),
                 ("sha512", "SHA-512 HMAC"),
             ),
-            help=_("As in the account's settings."),
+            help=_("As set in your account."),
         ),
         Setting(
             "has_account_webhook",
@@ -131,10 +132,11 @@ class Adapter(base.Adapter):
             SettingKind.BOOLEAN,
             default=False,
             help=_(
-                "Enter our webhook address there. Without it, an address of more than 100 characters gets no reports."
+                "Turn on after entering this provider's webhook URL there. Otherwise, URLs longer than 100"
+                " characters get no reports."
             ),
         ),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://rest.nexmo.com"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://rest.nexmo.com"),
     )
 
     @classmethod

@@ -119,43 +119,43 @@ class Adapter(base.Adapter):
             _("Access token"),
             SettingKind.SECRET,
             required=True,
-            help=_("Of a system user: a person's own token expires."),
+            help=_("From a system user; a personal token expires."),
         ),
-        Setting("phone_number_id", _("Phone number id"), required=True, help=_("Digits; not the number itself.")),
+        Setting("phone_number_id", _("Phone number ID"), required=True, help=_("Digits; not the phone number itself.")),
         Setting(
             "template_name",
             _("Template"),
             required=True,
             help=_(
-                "Approved, of the category authentication; its message_send_ttl_seconds no more than a session lives,"
-                " by default 180."
+                "An approved template of the category authentication. Its message_send_ttl_seconds must not"
+                " exceed the session lifetime (default 180)."
             ),
         ),
         Setting(
             "template_languages",
-            _("Languages of the template"),
+            _("Template languages"),
             SettingKind.MULTILINE,
-            help=_("Where they differ from ours, one a line, as in en=en_US."),
+            help=_("Only where they differ from the message's language; one per line, such as en=en_US."),
         ),
         Setting(
             "template_language",
             _("Language for all others"),
-            help=_("As in en_US. Empty: the message's own language."),
+            help=_("Such as en_US. Leave empty for the message's language."),
         ),
         Setting(
             "app_secret",
             _("App secret"),
             SettingKind.SECRET,
-            help=_("Signs the status calls. Without it there are none, and accepted counts as delivered."),
+            help=_("Verifies status webhooks. Without it there are none, and accepted messages count as delivered."),
         ),
         Setting(
             "verify_token",
             _("Verify token"),
             SettingKind.SECRET,
-            help=_("Any word you choose; enter the same one at Meta next to the webhook address."),
+            help=_("Any word you choose; enter the same one at Meta next to the webhook URL."),
         ),
         Setting("api_version", _("API version"), default="v23.0"),
-        Setting("base_url", _("Address of the API"), SettingKind.URL, default="https://graph.facebook.com"),
+        Setting("base_url", _("API URL"), SettingKind.URL, default="https://graph.facebook.com"),
     )
     advanced = ("template_languages", "api_version")
 
@@ -163,13 +163,13 @@ class Adapter(base.Adapter):
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
         errors = {}
         if not re.fullmatch(r"[0-9]{1,32}", str(values["phone_number_id"])):
-            errors["phone_number_id"] = gettext("digits are expected")
+            errors["phone_number_id"] = gettext("use digits only")
         if not re.fullmatch(r"v[0-9]{1,3}\.[0-9]{1,2}", str(values["api_version"])):
-            errors["api_version"] = gettext("a version such as v23.0 is expected")
+            errors["api_version"] = gettext("enter a version such as v23.0")
         if not languages.is_mapping(str(values["template_languages"])):
             errors["template_languages"] = str(languages.WANTED)
         if bool(values["app_secret"]) != bool(values["verify_token"]):
-            errors["verify_token"] = gettext("app secret and verify token go together")
+            errors["verify_token"] = gettext("enter both the app secret and the verify token")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -228,7 +228,7 @@ def header_error(name: str, value: str) -> str:
     if not _HEADER_NAME.fullmatch(name):
         return _("a header name is not valid")
     if name.lower() in RESERVED_HEADERS:
-        return _("the header {name} is set by this service").format(name=name)
+        return _("the header {name} is set automatically").format(name=name)
     if not _HEADER_VALUE.fullmatch(value):
         return _("the value of the header {name} contains a line break or a non-ASCII character").format(name=name)
     return ""

@@ -30,7 +30,7 @@ Network = IPv4Network | IPv6Network
 Resolver = Callable[[str, int, float], Sequence[str]]
 
 MAX_URL_LENGTH = 2048  # characters of a stored URL: more than any vendor's has
-NOT_PUBLIC = gettext_lazy("the address is not a public one")
+NOT_PUBLIC = gettext_lazy("the address is not public")
 MAX_NAME_LENGTH, MAX_LABEL_LENGTH = 253, 63  # characters of a host name and of its parts (RFC 1035)
 PUBLIC_PORTS = frozenset({443, 8443})
 
@@ -108,9 +108,9 @@ def _read_url(url: str, allowed_networks: tuple[str, ...]) -> Url:
     if parsed.scheme not in ("https", "http"):
         raise AddressBlocked(_("the URL must start with https://"))
     if _USER_INFO.match(url):
-        raise AddressBlocked(_("the URL must not hold a user name or password"))
+        raise AddressBlocked(_("the URL must not contain a username or password"))
     if "#" in url:
-        raise AddressBlocked(_("the URL must not hold a fragment (#)"))
+        raise AddressBlocked(_("the URL must not contain a fragment (#)"))
     host = (parsed.host or "").strip("[]")
     check_host(host, allowed_networks)
     if needs_allowed_network(parsed.scheme, parsed.port) and not _may_be_allowed(host, networks(allowed_networks)):
@@ -135,13 +135,12 @@ def check_host(host: str, allowed_networks: Sequence[str] = ()) -> None:
         raise AddressBlocked(_("the host name is missing"))
     if len(host) > MAX_NAME_LENGTH or any(len(label) > MAX_LABEL_LENGTH for label in host.split(".")):
         raise AddressBlocked(
-            _(
-                "the host name is too long: at most {most} characters are possible, and {of_label} from one dot"
-                " to the next"
-            ).format(most=MAX_NAME_LENGTH, of_label=MAX_LABEL_LENGTH)
+            _("the host name is too long: at most {most} characters, and {of_label} between two dots").format(
+                most=MAX_NAME_LENGTH, of_label=MAX_LABEL_LENGTH
+            )
         )
     if not _NAME.fullmatch(host):
-        raise AddressBlocked(_("the host name cannot be read (a dot at the end is not accepted)"))
+        raise AddressBlocked(_("the host name is invalid (a dot at the end is not allowed)"))
     if "." not in host and not allowed:
         raise AddressBlocked(_("the host name must have a domain"))
 
@@ -210,7 +209,7 @@ def _literal(host: str) -> Address | None:
             return IPv4Address(host)
     except ValueError:
         pass
-    raise AddressBlocked(_("an address must be written plainly, as in 192.0.2.1 or 2001:db8::1"))
+    raise AddressBlocked(_("enter the address in plain form, such as 192.0.2.1 or 2001:db8::1"))
 
 
 def _addresses(host: str, port: int, timeout: float, resolver: Resolver) -> list[Address]:

@@ -42,12 +42,12 @@ def errors(values: Mapping[str, Value]) -> dict[str, str]:
         return found
     for name in ("receipt_id_field", "receipt_status_field", "receipt_success"):
         if not values[name]:
-            found[name] = _("delivery reports need this setting")
+            found[name] = _("required for delivery reports")
     taken: set[str] = set()
     for name in _WORD_SETTINGS:
         words = set(_words(values[name]))
         if words & taken:
-            found[name] = _("a status appears in two lists")
+            found[name] = _("a status is in two lists")
         taken |= words
     return found
 

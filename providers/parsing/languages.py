@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext_lazy as _
 
-WANTED = _("one language a line is expected, as in en=en_US")
+WANTED = _("enter one language per line, such as en=en_US")
 
 
 def is_mapping(text: str) -> bool:

@@ -215,7 +215,7 @@ def test_looking_at_the_webhook_secret_is_on_record(panel):
     page = reverse("admin:verification_project_webhook_secret", args=(panel.project.pk,))
     panel.as_("owner").post(page, {"step": "reveal"})
     entry = last()
-    assert (entry.who, entry.action, entry.project) == ("owner", "Looked at the webhook secret", panel.project)
+    assert (entry.who, entry.action, entry.project) == ("owner", "Viewed the webhook secret", panel.project)
     assert WebhookSecret.objects.filter(project=panel.project).count() == 1
 
 

@@ -172,13 +172,13 @@ def set_aside(provider, seconds=60):
     )
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(60, "Set aside until"), (-1, "next message is a probe")])
+@pytest.mark.parametrize(("seconds", "words"), [(60, "Paused until"), (-1, "next message is a probe")])
 def test_a_provider_that_is_set_aside_says_so(panel, seconds, words):
     provider, client = panel.rows[Provider], panel.as_("owner")
-    assert "Use again now" not in client.get(page("provider_change", provider)).content.decode()
+    assert "Resume now" not in client.get(page("provider_change", provider)).content.decode()
     set_aside(provider, seconds)
     shown = client.get(page("provider_change", provider)).content.decode()
-    assert "&lt;b&gt;connection refused" in shown and "Use again now" in shown
+    assert "&lt;b&gt;connection refused" in shown and "Resume now" in shown
     assert words in client.get(page("provider_changelist")).content.decode()
 
 
@@ -368,7 +368,7 @@ def test_a_refused_text_is_previewed_as_typed_and_escaped(panel):
 
 def test_a_suppression_is_lifted_with_a_post(panel):
     row, client = panel.rows[Suppression], panel.as_("owner")
-    assert "+4915******78 over Voice call" in client.get(page("suppression_lift", row)).content.decode()
+    assert "+4915******78 (Voice call)" in client.get(page("suppression_lift", row)).content.decode()
     row.refresh_from_db()
     assert row.lifted_at is None
     assert client.post(page("suppression_lift", row)).status_code == 302
@@ -401,7 +401,7 @@ def test_a_callback_is_sent_again_with_a_post(panel):
         ({"delivered_at": timezone.now()}, "delivered", "Delivered"),
         ({"due_at": timezone.now() + timedelta(hours=1)}, "waiting", "Next attempt"),
         ({"due_at": timezone.now() - timedelta(hours=1)}, "waiting", "Due now"),
-        ({}, "given_up", "Given up"),
+        ({}, "given_up", "Failed"),
         ({"tries": 0}, "kept", "Not sent"),
     ],
 )
@@ -427,7 +427,7 @@ def local_receivers(settings):
     caching.clear_all()
 
 
-@pytest.mark.parametrize(("status", "words"), [(204, "Your server took it."), (500, "answered with HTTP 500")])
+@pytest.mark.parametrize(("status", "words"), [(204, "Your server accepted it."), (500, "responded with HTTP 500")])
 def test_a_test_event_shows_how_the_receiver_answered(panel, local_receivers, status, words):
     with FakeHttpServer() as receiver:
         receiver.script(answer(status, b""))
@@ -470,4 +470,4 @@ def test_a_messages_page_tells_of_claims_that_were_lost(panel):
     address = reverse("admin:verification_message_change", args=(message.pk,))
     assert "could not record the outcome" not in panel.as_("owner").get(address).content.decode()
     Message.objects.filter(pk=message.pk).update(claims=3, lost_leases=1)
-    assert "3 times; 1 of them lost" in panel.as_("owner").get(address).content.decode()
+    assert "3 times, of which 1 interrupted" in panel.as_("owner").get(address).content.decode()

@@ -18,7 +18,7 @@ def test_a_rate_is_entered(panel):
     assert panel.as_("root").post(ADD, RATE).status_code == 302
     assert str(ExchangeRate.objects.get()) == "1 EUR = 1.08 USD from 2026-01-01"
     text = panel.as_("root").get(LIST).content.decode()
-    assert "Costs are told in USD" in text and "1.08" in text
+    assert "Costs are shown in USD" in text and "1.08" in text
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_a_rate_is_entered(panel):
     [
         ({"currency": "EURO"}, "Ensure this value has at most 3 characters"),
         ({"currency": "EUX"}, "is not a currency"),
-        ({"account": "EUR"}, "Name two currencies"),
+        ({"account": "EUR"}, "Enter two different currencies"),
         ({"rate": "0"}, "greater than or equal"),
         ({"rate": "-1"}, "greater than or equal"),
     ],

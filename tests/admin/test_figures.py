@@ -105,10 +105,10 @@ def test_a_range_of_two_days_is_told_against_as_many_days_before(panel):
 @pytest.mark.parametrize(
     ("first", "last", "reason"),
     [
-        ("2026-13-01", "2026-01-02", "2026-13-01 is no day"),
-        ("", "2026-01-02", "An empty text is no day"),
-        ("2026-11-02", "2026-11-01", "Swap the days."),
-        ("2999-01-01", "2999-01-02", "still to come"),
+        ("2026-13-01", "2026-01-02", "2026-13-01 is not a valid date"),
+        ("", "2026-01-02", "An empty text is not a valid date"),
+        ("2026-11-02", "2026-11-01", "Swap them."),
+        ("2999-01-01", "2999-01-02", "is in the future"),
         ("2001-01-01", "2001-01-02", "kept for 25 months"),
         ("2020-01-01", "2026-01-01", "at most 366 days"),
     ],

@@ -65,7 +65,7 @@ def test_loading_the_answer_again_issues_no_second_key(panel):
     assert client.post(page, form).context["secrets"]
     before = ApiKey.objects.count()
     again = client.post(page, form, follow=True)
-    assert "sent before" in again.content.decode() and "ww_api_" not in str(again.context["messages"])
+    assert "already submitted" in again.content.decode() and "ww_api_" not in str(again.context["messages"])
     assert ApiKey.objects.count() == before
 
 
@@ -85,7 +85,7 @@ def test_a_form_without_its_text_or_with_that_of_another_issues_nothing(panel, w
     page, before = page_of("project_issue_key", panel.project), ApiKey.objects.count()
     text = panel.as_("stranger" if who == "owner" else "owner").get(page).context or {}
     answer = panel.as_(who).post(page, {"kind": "api", "_once": text.get("once", "made up")}, follow=True)
-    assert "send it once more" in answer.content.decode()
+    assert "submit it again" in answer.content.decode()
     assert ApiKey.objects.count() == before
 
 
@@ -307,7 +307,7 @@ def test_a_stored_secret_does_not_follow_an_address_to_another_server(panel, url
     response = client.post(page, values)
     assert (response.status_code == 302) is goes
     if not goes:
-        assert "another server" in str(response.context["adminform"].form.errors["setting_headers"])
+        assert "a different server" in str(response.context["adminform"].form.errors["setting_headers"])
         assert client.post(page, values | {"setting_headers": "X-Key: typed again"}).status_code == 302
     provider.refresh_from_db()
     assert provider.settings["url"] == url

@@ -44,8 +44,8 @@ def test_an_owner_adds_a_provider_and_issues_a_key(live_server, browser_page):
     assert project.providers.get(name="Mail server").settings["from_email"] == "login@example.com"
 
     page.goto(live_server.url + section_address(project, "keys"))
-    page.get_by_role("link", name="Issue a key").click()
-    page.get_by_role("button", name="Issue the key").click()
+    page.get_by_role("link", name="Create a key").click()
+    page.get_by_role("button", name="Create the key").click()
     assert page.locator(".ww-secret-text").inner_text().startswith("ww_api_")
     page.get_by_role("button", name="Copy").click()
     page.get_by_text(re.compile("Copied|Press Ctrl")).wait_for()

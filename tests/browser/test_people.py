@@ -57,7 +57,7 @@ def test_an_invitation_is_followed_to_the_end(live_server, browser_page, panel):
     page.goto(live_server.url + reverse("admin:verification_project_show_people", args=(panel.project.pk,)))
     page.fill("[name=email]", "ann@shop.example")
     page.get_by_role("button", name="Send the invitation").click()
-    page.get_by_text("An e-mail with a link goes to").wait_for()  # the first view alone shows it
+    page.get_by_text("An e-mail with a link was sent to").wait_for()  # the first view alone shows it
     found = {"people": look(page, "people")} if AXE.exists() else {}
     page.goto(live_server.url + reverse("admin:logins"))
     found |= {"logins": look(page, "logins")} if AXE.exists() else {}

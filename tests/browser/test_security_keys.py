@@ -41,10 +41,10 @@ def test_a_key_is_added_opens_the_panel_and_is_removed(live_server, browser_page
     page.fill("[name=name]", "Blue key")
     page.get_by_role("button", name="Add a security key").click()
     page.get_by_text("They are not shown again").wait_for()
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I have saved them").click()
     page.fill("[name=name]", "The same again")
     page.get_by_role("button", name="Add a security key").click()
-    page.get_by_text("This key is added already.").wait_for()
+    page.get_by_text("This key is already added.").wait_for()
     see("second-factor-one")
 
     page.context.clear_cookies()
@@ -70,7 +70,7 @@ def test_a_key_is_added_opens_the_panel_and_is_removed(live_server, browser_page
     tool.send("WebAuthn.clearCredentials", {"authenticatorId": authenticator})
     page.fill("[name=name]", "Another key")
     page.get_by_role("button", name="Add a security key").click()
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I have saved them").click()
     page.wait_for_url(live_server.url + reverse("admin:index"))
     assert {name: rules for name, rules in found.items() if rules} == {}
     assert complaints == []

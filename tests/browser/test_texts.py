@@ -70,7 +70,7 @@ def test_the_message_is_shown_and_counted_while_it_is_typed(live_server, browser
 
     page.fill("#id_text", "No code at evil.example")
     page.get_by_text("The placeholder {code} is missing.").wait_for()
-    page.get_by_text("evil.example reads as a link").wait_for()
+    page.get_by_text("evil.example looks like a link").wait_for()
 
     page.fill("#id_text", "{code} from {project}")
     page.get_by_role("button", name="Save", exact=True).click()

@@ -98,9 +98,9 @@ def test_a_provider_is_disabled_enabled_and_removed(shop):
         (("set", "ID"), "Pass at least one NAME=VALUE"),
         (("set", "ID", "colour=red"), "There is no name 'colour'. Names: name, priority, weight"),
         (("set", "ID", "is_enabled=false"), "There is no name 'is_enabled'"),
-        (("set", "ID", "priority=first"), "priority: write a whole number"),
+        (("set", "ID", "priority=first"), "priority: enter a whole number"),
         (("set", "ID", "priority=-1"), "priority: "),
-        (("set", "ID", "only_prefixes=x"), "only_prefixes: .*does not begin a phone number"),
+        (("set", "ID", "only_prefixes=x"), "only_prefixes: .*is not a phone number prefix"),
         (("set", "ID", "--set", "colour=red"), "colour: there is no such setting"),
         (
             ("set", "ID", "--set", "url=https://other.example/"),

@@ -100,19 +100,19 @@ def test_setproject_prints_what_it_set(project):
     "value, complaint",
     [
         ("colour=red", "There is no setting 'colour'"),
-        ("code_length=5", "code_length: write one of 4, 6."),
-        ("code_length=x", "code_length: write one of 4, 6."),
-        ("code_digits=perhaps", "code_digits: write true or false"),
+        ("code_length=5", "code_length: enter one of 4, 6."),
+        ("code_length=x", "code_length: enter one of 4, 6."),
+        ("code_digits=perhaps", "code_digits: enter true or false"),
         ("code_digits", "Write NAME=VALUE instead of 'code_digits'"),
-        ("traffic_guard=perhaps", "traffic_guard: write one of off, observe, enforce."),
+        ("traffic_guard=perhaps", "traffic_guard: enter one of off, observe, enforce."),
         ("guard_country_percent=101", "guard_country_percent"),
-        ("challenge_mode=sometimes", "challenge_mode: write one of off, .*always"),
-        ("code_digits=false", "code_digits, code_letters: a code has digits, letters or both."),
-        ("language=klingon", "'klingon' is not a language. Write it as en, de or pt-BR."),
+        ("challenge_mode=sometimes", "challenge_mode: enter one of off, .*always"),
+        ("code_digits=false", "code_digits, code_letters: a code needs digits, letters or both."),
+        ("language=klingon", "'klingon' is not a language. Enter it like en, de or pt-BR."),
         ("languages=de,en us", "'en us' is not a language"),
-        ("languages=de-AT,xx,yy-ZZ", "languages: there is no text in xx, yy-ZZ, neither ours nor one of your own"),
-        ("language=xx", "language: there is no text in xx"),
-        ("challenge_min_score=high", "challenge_min_score: write a number such as 0.5"),
+        ("languages=de-AT,xx,yy-ZZ", "languages: there is no default or custom text in xx, yy-ZZ"),
+        ("language=xx", "language: there is no default or custom text in xx"),
+        ("challenge_min_score=high", "challenge_min_score: enter a number such as 0.5"),
         ("challenge_min_score=1.5", "challenge_min_score"),
         ("challenge_hosts=https://shop.example", "is not a host name"),
     ],
@@ -223,7 +223,7 @@ def test_in_production_a_secret_for_tests_is_refused(project, settings):
     values = ("challenge_mode=always", *TURNSTILE, "challenge_secret=1x0000000000000000000000000000000AA")
     run("setproject", str(project.id), *values)
     settings.IS_EMBEDDED = False
-    with pytest.raises(CommandError, match="is for tests and lets everybody pass"):
+    with pytest.raises(CommandError, match="is for tests and lets everyone pass"):
         run("setproject", str(project.id), *values)
 
 

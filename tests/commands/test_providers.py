@@ -83,7 +83,10 @@ def test_addprovider_reads_a_secret_from_a_file_or_standard_input(tmp_path, monk
         (("--system", *GATEWAY, "--priority", "-1"), "--priority"),
         (("--system", *GATEWAY, "--daily-budget", "5"), "A budget belongs to a project"),
         (("--system", *GATEWAY, "--priority", "9" * 12), "--priority: a whole number from 0 to 2147483647 is expected"),
-        (("--system", *GATEWAY[:4], "--name", "n" * 81, *GATEWAY[6:]), "A provider's name has 1 to 80 characters."),
+        (
+            ("--system", *GATEWAY[:4], "--name", "n" * 81, *GATEWAY[6:]),
+            "A provider's name must have 1 to 80 characters.",
+        ),
         (
             ("--system", *GATEWAY[:-1], "url=https://10.0.0.1/send"),
             "not a public one. Name a network of your own in OUTBOUND_ALLOWED_NETWORKS",
@@ -173,7 +176,7 @@ def test_addprovider_takes_no_name_twice_in_one_channel(project):
     given = ("addprovider", str(project.id), "--type", "inbox", "--name", "Inbox")
     run(*given, "--channel", "sms")
     run(*given, "--channel", "email")
-    with pytest.raises(CommandError, match="'Inbox' serves this channel already. Take another name."):
+    with pytest.raises(CommandError, match="This channel already has a provider named 'Inbox'. Choose another name."):
         run(*given, "--channel", "sms")
 
 

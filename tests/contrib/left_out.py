@@ -63,7 +63,7 @@ def test_the_commands_the_schema_and_the_page_of_set_up_files_are_gone(panel):
         reverse("admin:verification_project_show_file", args=(panel.project.pk,))
     change = reverse("admin:verification_project_change", args=(panel.project.pk,))
     page = panel.as_("owner").get(change)
-    assert page.status_code == 200 and "Set-up file" not in page.content.decode()
+    assert page.status_code == 200 and "Configuration file" not in page.content.decode()
 
 
 @without_connections
@@ -113,7 +113,7 @@ def test_a_channel_chooses_by_order_or_shares_and_keeps_what_was_set(panel):
     assert "explore_percent" not in form.fields and "ww-backtest" not in page.content.decode()
     assert Channel.objects.get(pk=channel.pk).routing == "best_time"
     channel.refresh_from_db()
-    with pytest.raises(UserError, match="no such choice of the provider: best_time"):
+    with pytest.raises(UserError, match="no such routing: best_time"):
         routing.require_routing(channel)
 
 
@@ -142,7 +142,7 @@ def test_a_trial_is_on_no_page_and_everybody_gets_the_present_text(panel):
     client = panel.as_("owner")
     texts = client.get(reverse("admin:verification_messagetemplate_changelist")).content.decode()
     text = client.get(reverse("admin:verification_messagetemplate_change", args=(row.pk,))).content.decode()
-    assert "Trial runs" not in texts and "Try another text" not in text and "Send to me" in text
+    assert "A/B test running" not in texts and "Start an A/B test" not in text and "Send to me" in text
     rollups.count_due()
     assert not TextVariantFigures.objects.exists()
 

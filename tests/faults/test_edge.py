@@ -151,7 +151,7 @@ def test_a_form_that_is_announced_as_too_large_is_refused_with_a_page(service):
         line.socket.sendall("\r\n".join(fields).encode())
         status, headers, body = line.read()
     assert (status, headers["content-type"]) == (413, "text/html; charset=utf-8")
-    assert b"This is too long" in body
+    assert b"Too much text" in body
 
 
 def test_a_chunked_body_after_which_another_request_follows_leaves_that_one_whole(service, shop):

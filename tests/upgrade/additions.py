@@ -17,6 +17,7 @@ ADDING = (
     migrations.AlterModelManagers,
     migrations.RemoveIndex,
     migrations.RemoveConstraint,
+    migrations.AlterConstraint,  # of its error's words alone: Django takes no other change for it
     migrations.RunPython,
     AddIndexConcurrently,
     RemoveIndexConcurrently,

@@ -40,7 +40,7 @@ FORMS = {  # by what the form is about: its title, and the settings of the proje
 }
 ICONS = {AlertServiceKind.TELEGRAM: "send", AlertServiceKind.SLACK: "forum", AlertServiceKind.APPRISE: "campaign"}
 NO_MAIL_SERVER = gettext_lazy(
-    "No mail server is set up (EMAIL_URL): alerts and digests are only written to the worker's log."
+    "No mail server is set up (EMAIL_URL), so alerts and digests only go to the worker's log."
 )
 
 
@@ -111,7 +111,9 @@ def _mail(project: Project, outcome: AlertOutcome | None) -> Destination:
         name = ", ".join(project.alert_emails)
     else:
         addresses = own_ways.mail_addresses(project)
-        name = _("Members of the project: {addresses}").format(addresses=", ".join(addresses) or _("none has one"))
+        name = _("Members of the project: {addresses}").format(
+            addresses=", ".join(addresses) or _("none of them has an e-mail address")
+        )
     state = "on" if project.alert_by_mail else "off"
     return _own_way(project, AlertWay.MAIL, "mail", name, state, outcome)
 
@@ -200,7 +202,7 @@ def toggle_view(request: HttpRequest, model_admin: Any, project_id: int, what: s
     if request.method == "POST":
         is_on = not getattr(row, column)
         type(row)._default_manager.filter(pk=row.pk).update(**{column: is_on})
-        said = _("{name} is on.") if is_on else _("{name} is off: it gets no alerts.")
+        said = _("{name} is active.") if is_on else _("{name} is off and gets no alerts.")
         name = row.name if isinstance(row, AlertService) else AlertWay(what).label
         model_admin.message_user(request, said.format(name=name), messages.SUCCESS)
     return HttpResponseRedirect(list_address(project))
@@ -233,7 +235,9 @@ def test_service(request: HttpRequest, model_admin: Any, service: AlertService) 
     error = None
     if request.method == "POST":
         error = alert_services.send(
-            service, title=f"[{service.project.name}] {_('Test alert')}", text=_("Alerts of this project arrive here.")
+            service,
+            title=f"[{service.project.name}] {_('Test alert')}",
+            text=_("This project's alerts will arrive here."),
         )
         model_admin.log_change(request, service, gettext_noop("Sent a test alert"))
     return test_page(request, model_admin, service.name, service.get_kind_display(), error, service.project)

@@ -23,28 +23,28 @@ SECRET_MAX_LENGTH = 2_000  # characters of an Apprise URL or a webhook's address
 
 class AlertServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     new_secret = forms.CharField(
-        label=gettext_lazy("Token or address"),
+        label=gettext_lazy("Token or URL"),
         max_length=SECRET_MAX_LENGTH,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
         help_text=gettext_lazy(
-            "Telegram: the bot's token, from BotFather. Slack, Mattermost and Discord: the address of an incoming"
-            " webhook (at Discord with /slack at its end). Others: an Apprise URL, such as gotify://host/token. It is"
-            " stored encrypted and not shown again."
+            "Telegram: the bot token from BotFather. Slack, Mattermost and Discord: the URL of an incoming"
+            " webhook (for Discord, with /slack at the end). Others: an Apprise URL, such as"
+            " gotify://host/token. It is stored encrypted and not shown again."
         ),
     )
 
     class Meta:
         labels = {"chat": gettext_lazy("Chat"), "kind": gettext_lazy("Service")}
         help_texts = {
-            "name": gettext_lazy("By which you know it, such as Ops chat."),
-            "chat": gettext_lazy("Telegram alone: the number of the chat that the bot is in, such as -1001234567890."),
+            "name": gettext_lazy("A name for you, such as Ops chat."),
+            "chat": gettext_lazy("Telegram only: the number of a chat the bot is in, such as -1001234567890."),
         }
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         if self.instance.pk:
             self.fields["new_secret"].required = False
-            self.fields["new_secret"].help_text = _("Left empty, what is stored stays.")
+            self.fields["new_secret"].help_text = _("Leave empty to keep the stored value.")
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
@@ -66,9 +66,9 @@ class AlertServiceAdmin(ScopedAdmin):
     list_display = ("name", "kind", "is_enabled", "project")
     list_select_related = ("project",)
     intro = gettext_lazy(
-        "Every alert of a project goes to each destination that is on. In quiet hours e-mails and chats wait until they"
-        ' end, unless a channel is down; the webhook is called at once. What was sent is under <a class="ww-link"'
-        ' href="../alert/">Alerts</a>.'
+        "Each alert goes to all active destinations of its project. E-mails and chat messages are held during"
+        " quiet hours, unless a channel is down; webhooks are called immediately. Sent alerts are listed"
+        ' under <a class="ww-link" href="../alert/">Alerts</a>.'
     )
     change_list_template = "admin/verification/alertservice/change_list.html"
     actions = None

@@ -67,8 +67,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     list_filter = (AlertStateFilter, CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
-        'Each event sends one alert, to each of the <a class="ww-link" href="../alertservice/">alert destinations</a>'
-        " that is on."
+        'Each event sends one alert to every active <a class="ww-link" href="../alertservice/">alert destination</a>.'
     )
     ordering = ("-created_at", "-id")
     actions: Any = ("mark_selected_read",)
@@ -186,7 +185,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
                 "info",
             )
         if alert.error:
-            return display.label(_("Given up"), "danger")
+            return display.label(_("Failed"), "danger")
         by = ((_("e-mail"), alert.mailed_at), (_("webhook"), alert.posted_at), (_("chat"), alert.told_services))
         ways = [way for way, at in by if at]
         return (

@@ -31,7 +31,7 @@ MASKED = {name.lower(): watch.masked for name, watch in WATCHED.items() if watch
 IS_NAME_MASKED = {name.lower(): watch.label in watch.masked for name, watch in WATCHED.items()}
 WIRE_NAMES = {ALL_SENDING: gettext_lazy("all sending"), **dict(ChannelType.choices)}
 LOOKS = (
-    gettext_noop("Looked at the address"),
+    gettext_noop("Viewed the address"),
     gettext_noop("Exported"),
 )  # the acts by which somebody saw a recipient's whole address
 FIELDS_SHOWN = 3  # names of changed fields in a list's column; more would widen the table
@@ -56,9 +56,9 @@ class KindFilter(admin.SimpleListFilter):
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [
-            ("changes", _("Changes of configuration")),
-            ("acts", _("Logins and what was looked at")),
-            ("seen", _("Who saw a recipient's address")),
+            ("changes", _("Configuration changes")),
+            ("acts", _("Logins and views")),
+            ("seen", _("Viewed recipient addresses")),
         ]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -92,7 +92,7 @@ class AuditAdmin(ScopedAdmin):
     list_filter = (ObjectFilter, KindFilter, TimeFilter)
     list_select_related = ("project",)
     search_fields = ("=who", "=object_id")
-    search_help_text = gettext_lazy("Whole user, command or id")
+    search_help_text = gettext_lazy("Full username, command or ID")
     ordering = ("-id",)
     actions = None
     has_history = False
@@ -103,7 +103,7 @@ class AuditAdmin(ScopedAdmin):
     )
     readonly_fields = ("time_exactly", "client", "act", "thing", "object_number", "before_and_after")
 
-    @admin.display(description=gettext_lazy("Its id"))
+    @admin.display(description=gettext_lazy("ID"))
     def object_number(self, entry: AuditEntry) -> str:
         return str(entry.object_id)
 

@@ -26,21 +26,21 @@ from verification.services.projects.ceilings import lower_budget, platform, requ
 from verification.services.providers.routing import modes, require_routing
 
 ROUTING_CHOICES = (
-    (RoutingMode.FIXED, gettext_lazy("Fixed order: by priority, and by weight among equals")),
-    (RoutingMode.SHARES, gettext_lazy("Shares: by weight, whatever the priority")),
-    (RoutingMode.BEST_PRICE, gettext_lazy("Best for the money: in each country who verifies users for the least")),
-    (RoutingMode.BEST_TIME, gettext_lazy("Best for the time: in each country who gets users in soonest")),
+    (RoutingMode.FIXED, gettext_lazy("Fixed order: by priority, then by weight")),
+    (RoutingMode.SHARES, gettext_lazy("Weighted: by weight, ignoring priority")),
+    (RoutingMode.BEST_PRICE, gettext_lazy("Cheapest: the lowest cost per verified user in each country")),
+    (RoutingMode.BEST_TIME, gettext_lazy("Fastest: the shortest time to verify in each country")),
 )
 
 
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     routing = forms.ChoiceField(
-        label=gettext_lazy("Asked first is"),
+        label=gettext_lazy("Routing"),
         choices=[choice for choice in ROUTING_CHOICES if choice[0] in modes()],
         initial=RoutingMode.FIXED,
         widget=UnfoldAdminRadioSelectWidget,
         help_text=gettext_lazy(
-            "In any case your own providers come before the system's, and those that were late just now last."
+            "Your project's providers always come before the system's, and providers that were just slow come last."
         ),
     )
 
@@ -99,8 +99,8 @@ class ChannelAdmin(ScopedAdmin):
     actions_detail = ("send_test",)
     send_test = send_over_channel
     intro = gettext_lazy(
-        "The channels over which users may get a code. A channel works once a provider serves it: the first of its"
-        " providers is asked first, the next when that one fails."
+        "The channels through which users can get a code. A channel needs at least one provider; if the first"
+        " fails, the next one takes over."
     )
     fieldsets = (
         (
@@ -123,12 +123,12 @@ class ChannelAdmin(ScopedAdmin):
             },
         ),
         (
-            gettext_lazy("Choice of the provider"),
+            gettext_lazy("Routing"),
             {
                 "fields": ("routing",),
                 "description": gettext_lazy(
-                    "Who is asked first where several providers serve this channel. Whoever it is, the"
-                    " others follow where it does not take the message, and one that keeps failing is set aside."
+                    "Which provider is tried first if the channel has several. If it does not accept the"
+                    " message, the others follow. A provider that keeps failing is paused."
                 ),
             },
         ),
@@ -210,6 +210,6 @@ class ChannelAdmin(ScopedAdmin):
             label(_("{text}: used up").format(text=text), "danger") if any(is_spent for _, is_spent in parts) else text
         )
 
-    @admin.display(description=gettext_lazy("Served by, in this order"))
+    @admin.display(description=gettext_lazy("Providers (in order)"))
     def served_by(self, channel: Any) -> str:
         return ", ".join(channel.provider_names) or "–"

@@ -36,7 +36,7 @@ class EventStateFilter(admin.SimpleListFilter):
         return [
             ("delivered", _("Delivered")),
             ("waiting", _("In progress")),
-            ("given_up", _("Given up")),
+            ("given_up", _("Failed")),
             ("kept", _("Not sent")),
         ]
 
@@ -56,13 +56,13 @@ class WebhookAttemptInline(LatencyColumn, ScopedInline):
     viewers = Right.SEE_TRAFFIC
     project_path = "event__project"
     fields = readonly_fields = ("at", "answer", "error_text", "latency")
-    verbose_name_plural: Any = gettext_lazy("tries")
+    verbose_name_plural: Any = gettext_lazy("attempts")
 
     @admin.display(description=gettext_lazy("At"))
     def at(self, attempt: WebhookAttempt) -> str:
         return display.time_label(attempt.created_at, EXACT)
 
-    @admin.display(description=gettext_lazy("Answer"))
+    @admin.display(description=gettext_lazy("Response"))
     def answer(self, attempt: WebhookAttempt) -> str:
         if attempt.status is None:
             return display.label(_("None"), "danger")
@@ -79,14 +79,14 @@ class EventAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.CHANGE
     empty_text = gettext_lazy(
-        "They appear once your server sends a message that names a callback_url, or the project chooses events of its"
-        " sessions."
+        "Events appear once your server sends a message with a callback_url, or the project subscribes to"
+        " session events."
     )
     list_display = ("number", "what", "about", "state", "tries", "project", "created")
     list_filter = ("type", EventStateFilter, CreatedFilter)
     list_select_related = ("project",)
     search_fields = ("message",)
-    search_help_text = gettext_lazy("Whole id of an event, a message or a session")
+    search_help_text = gettext_lazy("Full ID of an event, message or session")
     ordering = ("-created_at",)
     actions: Any = ("send_again_selected",)
     actions_detail = ("send_again",)
@@ -94,7 +94,7 @@ class EventAdmin(NewestFirstAdmin):
     fieldsets = (
         (None, {"fields": ("what", "about_link", "project", "address", "number", "state", "tries")}),
         (gettext_lazy("Times"), {"fields": ("created_time", "delivered_time")}),
-        (gettext_lazy("What it tells"), {"fields": ("body",)}),
+        (gettext_lazy("Content"), {"fields": ("body",)}),
     )
     readonly_fields = ("what", "about_link", "address", "number", "state", "created_time", "delivered_time", "body")
 
@@ -108,9 +108,9 @@ class EventAdmin(NewestFirstAdmin):
 
     def get_intro(self, request: HttpRequest) -> str:
         intro = _(
-            "Your server is told how a manual send ended, if the send named a <code>callback_url</code>, and what"
-            " becomes of sessions, as far as the project chooses these events. A call that fails is tried again, more"
-            " and more slowly; after the last try you can send it again from its page."
+            "Webhooks notify your server of the outcome of manual sends that have a"
+            " <code>callback_url</code>, and of the session events the project subscribes to. Failed webhooks"
+            " are retried at growing intervals. After the last attempt, you can send one again from its page."
         )
         guide = _("How it works")
         return f'{intro} <a class="ww-link" href="/docs/guides/events/">{guide}</a>'
@@ -150,7 +150,7 @@ class EventAdmin(NewestFirstAdmin):
         if event.delivered_at:
             return display.label(_("Delivered"), "success")
         if event.due_at is None:
-            return display.label(_("Given up"), "danger") if event.tries else display.label(_("Not sent"))
+            return display.label(_("Failed"), "danger") if event.tries else display.label(_("Not sent"))
         if event.due_at <= timezone.now():
             return display.label(_("Due now"), "info")
         return display.label(_("Next attempt {time}").format(time=format_time(event.due_at)), "warning")
@@ -167,21 +167,21 @@ class EventAdmin(NewestFirstAdmin):
         event: WebhookEvent = self.find(request, object_id)
         url = event.url or event.project.event_url
         if not url:
-            return self.refuse(request, event, _("The project has no address for events. Set one on its page."))
+            return self.refuse(request, event, _("The project has no event webhook URL. Set one in its settings."))
         if request.method != "POST":
             return self.ask(
                 request,
                 _("Send again"),
                 row=event,
                 intro=_(
-                    "{host} is told once more, under the same webhook-id, and the schedule of tries starts over."
+                    "Sends the event to {host} again with the same webhook-id and restarts the retry schedule."
                 ).format(host=urlsplit(url).hostname),
                 submit=_("Send again"),
             )
         self._send_again(request, event)
         return HttpResponseRedirect(display.page_address(event))
 
-    @admin.action(description=gettext_lazy("Send the selected again"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Send selected again"), permissions=["act"])
     def send_again_selected(self, request: HttpRequest, queryset: QuerySet[WebhookEvent]) -> None:
         for event in queryset.select_related("project"):
             if event.url or event.project.event_url:
@@ -192,6 +192,6 @@ class EventAdmin(NewestFirstAdmin):
         self.log_change(request, event, gettext_noop("Sent again"))
         self.message_user(
             request,
-            _("The event {event} is due now and goes out within seconds.").format(event=event.webhook_id),
+            _("The event {event} will be sent within seconds.").format(event=event.webhook_id),
             messages.SUCCESS,
         )

@@ -20,7 +20,7 @@ from verification.services.projects.ceilings import platform
 
 class ExchangeRateForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
-        labels = {"account": gettext_lazy("In"), "valid_from": gettext_lazy("Good from")}
+        labels = {"account": gettext_lazy("In"), "valid_from": gettext_lazy("Valid from")}
 
 
 @admin.register(ExchangeRate)
@@ -39,19 +39,19 @@ class ExchangeRateAdmin(ScopedAdmin):
     def get_intro(self, request: HttpRequest) -> str:
         account = platform().account_currency
         intro = _(
-            'Costs are told in %(account)s, the currency of account, which the <a class="ww-link" href="%(address)s">'
-            "ceilings' page</a> sets. A price in another currency needs a rate into it. A rate is good from its day on"
-            " until the next one of the same two."
+            'Costs are shown in %(account)s, the account currency set under <a class="ww-link"'
+            ' href="%(address)s">platform limits</a>. Prices in another currency need an exchange rate into'
+            " it. A rate applies from its start date until the next rate of the same pair."
         ) % {"account": account, "address": reverse("admin:verification_platform_changelist")}
         if ExchangeRate.objects.exists():
             return intro
-        none_yet = _("There is none yet: if all prices are in %(account)s, none is needed.") % {"account": account}
+        none_yet = _("No rates yet. You need none if all prices are in %(account)s.") % {"account": account}
         return f"{intro} {none_yet}"
 
     @admin.display(description=gettext_lazy("Rate"), ordering="rate")
     def rate_text(self, row: ExchangeRate) -> str:
         return f"{row.rate.normalize():f}"
 
-    @admin.display(description=gettext_lazy("Good from"), ordering="valid_from")
+    @admin.display(description=gettext_lazy("Valid from"), ordering="valid_from")
     def good_from(self, row: ExchangeRate) -> str:
         return written_date(row.valid_from, DAY)

@@ -24,11 +24,11 @@ from verification.core.errors import UserError
 from verification.models import ApiKey, Right
 from verification.services.projects.keys import revoke_key, rotate_key
 
-COPY_NOW = gettext_lazy("Copy it now. It is not stored and cannot be shown again.")
+COPY_NOW = gettext_lazy("Copy it now; you won't see it again.")
 HOUR = 3_600
 DAY = 86_400
 LIFETIMES = (
-    ("", gettext_lazy("Until it is revoked")),
+    ("", gettext_lazy("Until revoked")),
     (str(DAY), gettext_lazy("1 day")),
     (str(7 * DAY), gettext_lazy("7 days")),
     (str(30 * DAY), gettext_lazy("30 days")),
@@ -47,12 +47,12 @@ class RotateKeyForm(forms.Form):
     overlap = forms.ChoiceField(
         choices=OVERLAPS,
         initial=str(DAY),
-        label=gettext_lazy("The old key goes on for"),
-        help_text=gettext_lazy("Both are taken in the meantime, so that your callers can move over one by one."),
+        label=gettext_lazy("Keep the old key valid for"),
+        help_text=gettext_lazy("Both keys work meanwhile, so you can switch your callers one by one."),
         widget=UnfoldAdminSelectWidget,
     )
     lifetime = forms.ChoiceField(
-        choices=LIFETIMES, required=False, label=gettext_lazy("The new key is valid"), widget=UnfoldAdminSelectWidget
+        choices=LIFETIMES, required=False, label=gettext_lazy("New key valid for"), widget=UnfoldAdminSelectWidget
     )
 
 
@@ -77,7 +77,7 @@ class KeyStateFilter(admin.SimpleListFilter):
 @admin.register(ApiKey)
 class KeyAdmin(ScopedAdmin):
     viewers = Right.USE_KEYS
-    empty_text = gettext_lazy("An app needs one of the kind API, a server one of the kind secret.")
+    empty_text = gettext_lazy("Apps need an API key, servers a secret key.")
     list_display = ("key", "kind_label", "project", "state", "created", "expires", "last_used")
     list_filter = (KeyStateFilter, "kind")
     list_select_related = ("project", "created_by")
@@ -86,7 +86,7 @@ class KeyAdmin(ScopedAdmin):
     actions_detail = ("rotate", "revoke")
     fieldsets = (
         (None, {"fields": ("key", "kind", "project", "state")}),
-        (gettext_lazy("Life"), {"fields": ("created", "issuer", "expires", "last_used", "revoked")}),
+        (gettext_lazy("Validity"), {"fields": ("created", "issuer", "expires", "last_used", "revoked")}),
     )
     readonly_fields: ClassVar[tuple[str, ...]] = (
         *("key", "state", "created", "issuer"),
@@ -99,8 +99,8 @@ class KeyAdmin(ScopedAdmin):
 
     def get_intro(self, request: HttpRequest) -> str:
         return _(
-            'Keys are issued on a <a class="ww-link" href="%(address)s">project\'s page</a>, where the full key is'
-            " shown once. Here you see what there is, and take keys back."
+            'Create keys on a <a class="ww-link" href="%(address)s">project\'s page</a>, where each full'
+            " key is shown once. Here you can review and revoke them."
         ) % {"address": reverse("admin:verification_project_changelist")}
 
     @admin.display(description=gettext_lazy("Key"), ordering="prefix")
@@ -119,7 +119,7 @@ class KeyAdmin(ScopedAdmin):
             return label(_("Expired"), "warning")
         return label(_("Active"), "success")
 
-    @admin.display(description=gettext_lazy("Issued by"))
+    @admin.display(description=gettext_lazy("Created by"))
     def issuer(self, key: ApiKey) -> str:
         return str(key.created_by or "–")
 
@@ -140,7 +140,7 @@ class KeyAdmin(ScopedAdmin):
         note = (
             _("Valid until {time}.").format(time=format_time(key.expires_at))
             if key.expires_at
-            else _("Valid until it is revoked.")
+            else _("Valid until revoked.")
         )
         return [(_("{kind} of {project}").format(kind=key.get_kind_display(), project=key.project.name), text, note)]
 
@@ -155,12 +155,12 @@ class KeyAdmin(ScopedAdmin):
                 _("Rotate"),
                 row=key,
                 form=form,
-                intro=_("You get a new key of the same kind, shown once. The old one ends by itself."),
-                submit=_("Issue the new key"),
+                intro=_("Creates a new key of the same kind, shown once. The old key expires on its own."),
+                submit=_("Create the new key"),
                 acts_once=True,
             )
         if fault := form_tokens.spend(request):
-            return self.refuse(request, key, _("{fault} No key was issued.").format(fault=fault))
+            return self.refuse(request, key, _("{fault} No key was created.").format(fault=fault))
         try:
             issued = rotate_key(
                 key.pk,
@@ -174,7 +174,7 @@ class KeyAdmin(ScopedAdmin):
         assert key.expires_at is not None
         new = ApiKey.objects.get(pk=issued.id)
         self.log_change(request, key, f"Rotated: {new} takes its place")
-        warning = _("{copy_now} The old key {key} ends {time}.").format(
+        warning = _("{copy_now} The old key {key} expires {time}.").format(
             copy_now=COPY_NOW, key=key, time=format_time(key.expires_at)
         )
         return self.show_secrets(
@@ -189,13 +189,13 @@ class KeyAdmin(ScopedAdmin):
     def revoke(self, request: HttpRequest, object_id: str) -> HttpResponse:
         key: ApiKey = self.find(request, object_id)
         if key.revoked_at:
-            return self.refuse(request, key, _("The key {key} was revoked before.").format(key=key))
+            return self.refuse(request, key, _("The key {key} was already revoked.").format(key=key))
         if request.method != "POST":
             return self.ask(request, row=key, **_revoking([key]))
         self._revoke(request, [key])
         return HttpResponseRedirect(page_address(key))
 
-    @admin.action(description=gettext_lazy("Revoke the selected keys"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Revoke selected keys"), permissions=["view"])
     def revoke_selected(self, request: HttpRequest, queryset: QuerySet[ApiKey]) -> HttpResponse | None:
         keys = list(queryset.filter(revoked_at=None))
         if not keys:
@@ -210,7 +210,7 @@ class KeyAdmin(ScopedAdmin):
         for key in keys:
             if revoke_key(key.pk):
                 self.log_change(request, key, gettext_noop("Revoked"))
-                self.message_user(request, _("The key {key} is revoked.").format(key=key), messages.SUCCESS)
+                self.message_user(request, _("The key {key} was revoked.").format(key=key), messages.SUCCESS)
 
 
 def _revoking(keys: list[ApiKey]) -> dict[str, Any]:
@@ -222,8 +222,8 @@ def _revoking(keys: list[ApiKey]) -> dict[str, Any]:
     return {
         "title": _("Revoke"),
         "intro": ngettext(
-            "{names}: within a second every request with it is refused. This cannot be undone.",
-            "{names}: within a second every request with them is refused. This cannot be undone.",
+            "{names}: requests with this key are refused within a second. This cannot be undone.",
+            "{names}: requests with these keys are refused within a second. This cannot be undone.",
             len(keys),
         ).format(names=names),
         "submit": _("Revoke"),

@@ -28,15 +28,18 @@ admin.site.unregister(User)
 admin.site.unregister(Group)
 
 
-LABELS = {"is_staff": gettext_lazy("May log in"), "is_superuser": gettext_lazy("Superuser")}
+LABELS = {"is_staff": gettext_lazy("Can log in"), "is_superuser": gettext_lazy("Superuser")}
 HELP_TEXTS = {
-    "username": gettext_lazy("Letters, digits and @ . + - _ only."),
-    "email": gettext_lazy("Alerts of their projects are mailed there."),
+    "username": gettext_lazy("Only letters, digits and @ . + - _"),
+    "email": gettext_lazy("Receives the alerts of their projects."),
     "is_active": gettext_lazy(
-        "Off ends their sessions and keeps them out. What they did stays in the audit log under their name."
+        "When off, their sessions end and they can no longer log in. Their actions stay in the audit log"
+        " under their name."
     ),
-    "is_staff": gettext_lazy("To this panel. They see what their role in each project shows, and nothing else."),
-    "is_superuser": gettext_lazy("Sees and changes every project, the kill switches, the ceilings and these accounts."),
+    "is_staff": gettext_lazy("Can use this panel. They only see what their role in each project allows."),
+    "is_superuser": gettext_lazy(
+        "Can view and change every project, the kill switches, the platform limits and these accounts."
+    ),
 }
 
 
@@ -96,7 +99,7 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
 
     @admin.display(description=gettext_lazy("State"), ordering="is_active")
     def state(self, user: User) -> str:
-        return label(_("Active"), "success") if user.is_active else label(_("Disabled"), "warning")
+        return label(_("Active"), "success") if user.is_active else label(_("Off"), "warning")
 
     @admin.display(description=gettext_lazy("Last login"), ordering="last_login")
     def seen(self, user: User) -> str:
@@ -109,22 +112,24 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
             '{} <a class="ww-link" href="{}">{}</a>',
             _("Set.") if is_set else _("Not set."),
             reverse("admin:auth_user_password_change", args=(user.pk,)),
-            _("Change it") if is_set else _("Set one"),
+            _("Change") if is_set else _("Set"),
         )
 
-    @admin.display(description=gettext_lazy("Logged in now"))
+    @admin.display(description=gettext_lazy("Active sessions"))
     def browsers(self, user: User) -> str:
         number = logins.of(user).count()
         where = (
-            _("Nowhere.")
+            _("None.")
             if not number
-            else ngettext("In {number} browser.", "In {number} browsers.", number).format(number=number)
+            else ngettext("{number} browser.", "{number} browsers.", number).format(number=number)
         )
         return format_html(
-            _('{} <a class="ww-link" href="{}">See and end</a>'), where, reverse("admin:logins_of", args=(user.pk,))
+            _('{} <a class="ww-link" href="{}">View and log out</a>'),
+            where,
+            reverse("admin:logins_of", args=(user.pk,)),
         )
 
-    @admin.display(description=gettext_lazy("Second factor"))
+    @admin.display(description=gettext_lazy("Two-factor authentication"))
     def factor_state(self, user: User) -> str:
         if not second_factor.factors_of(user):
             return _("Not set up")

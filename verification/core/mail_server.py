@@ -17,17 +17,17 @@ WITHOUT_SERVER = (
 )
 # What sending a mail raises; a ValueError is of a character that no header may hold.
 MAIL_ERRORS = (smtplib.SMTPException, OSError, ValueError)
-NOT_SET_UP = gettext_noop("No mail server is set up, so the mail was only written to the worker's log")
+NOT_SET_UP = gettext_noop("No mail server is set up, so the e-mail was only written to the worker's log")
 _WORDS = (  # the first that fits
     (smtplib.SMTPAuthenticationError, gettext_noop("The mail server rejected the user name or password of EMAIL_URL")),
     (smtplib.SMTPRecipientsRefused, gettext_noop("The mail server rejected the recipients' addresses")),
     (smtplib.SMTPSenderRefused, gettext_noop("The mail server rejected the sender's address (EMAIL_FROM)")),
     (smtplib.SMTPServerDisconnected, gettext_noop("The mail server closed the connection")),
-    (smtplib.SMTPException, gettext_noop("The mail server answered with an error")),
-    (TimeoutError, gettext_noop("The mail server did not answer in time")),
+    (smtplib.SMTPException, gettext_noop("The mail server returned an error")),
+    (TimeoutError, gettext_noop("The mail server did not respond in time")),
     (socket.gaierror, gettext_noop("The mail server's host name is unknown (EMAIL_URL)")),
     (OSError, gettext_noop("The mail server cannot be reached")),
-    (ValueError, gettext_noop("The mail contains a character that no mail may have")),
+    (ValueError, gettext_noop("The e-mail contains a character that is not allowed")),
 )
 
 

@@ -24,13 +24,13 @@ class Role(models.TextChoices):
 class Right(Enum):
     """A right in a project, which a page asks for. The value is its line in the table of docs/people.md."""
 
-    SEE = _("See the overview, figures, costs and scorecards, and the set-up without its secrets")
-    SEE_TRAFFIC = _("See sessions, messages, callbacks, refusals and alerts, with recipients masked")
-    HELP_USERS = _("Lift a suppression or a finding of the traffic guard; forget a recipient")
-    CHANGE = _("Change settings, channels, providers, prices, texts and lists; send a test, or a callback again")
-    USE_KEYS = _("Issue, exchange and revoke keys; the webhook secret, test logins and the inbox")
-    READ_AUDIT = _("Read the audit log, and who saw which recipient")
-    MANAGE_PEOPLE = _("Invite, give another role, and remove people")
+    SEE = _("View the overview, figures, costs, scorecards, and the configuration without secrets")
+    SEE_TRAFFIC = _("View sessions, messages, callbacks, refusals and alerts, with recipients masked")
+    HELP_USERS = _("Lift suppressions and traffic-guard blocks; forget recipients")
+    CHANGE = _("Change settings, channels, providers, prices, texts and lists; send tests, resend callbacks")
+    USE_KEYS = _("Create, rotate and revoke keys; the webhook secret, test logins and the inbox")
+    READ_AUDIT = _("View the audit log, including who viewed which recipient")
+    MANAGE_PEOPLE = _("Invite people, change roles, remove people")
 
 
 RIGHTS: dict[Role, frozenset[Right]] = {
@@ -134,7 +134,7 @@ class Invitation(models.Model):
     )
     email = models.EmailField(_("email"))
     role = models.CharField(_("role"), max_length=10, choices=Role.choices)
-    sees_addresses = models.BooleanField(_("sees addresses"), default=False)
+    sees_addresses = models.BooleanField(_("sees full addresses"), default=False)
     invited_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, verbose_name=_("invited by"), on_delete=models.CASCADE, related_name="+"
     )

@@ -102,7 +102,7 @@ class Alert(models.Model):
 class AlertServiceKind(models.TextChoices):
     TELEGRAM = "telegram", _("Telegram")
     SLACK = "slack", _("Slack, Mattermost, Discord")
-    APPRISE = "apprise", _("Another one, by Apprise")
+    APPRISE = "apprise", _("Other service (Apprise)")
 
 
 class AlertService(models.Model):
@@ -116,7 +116,7 @@ class AlertService(models.Model):
     name = models.CharField(_("name"), max_length=80)
     secret = models.BinaryField(_("secret"), editable=False)
     chat = models.CharField(_("chat"), max_length=40, blank=True, default="")
-    is_enabled = models.BooleanField(_("enabled"), default=True)
+    is_enabled = models.BooleanField(_("active"), default=True)
     told_at = models.DateTimeField(null=True, editable=False)
     tried_at = models.DateTimeField(null=True, editable=False, help_text="The last try, whether or not it worked.")
     error = models.CharField(

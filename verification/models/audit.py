@@ -67,7 +67,7 @@ class AuditEntry(models.Model):
     """One line of the log. The database refuses to change or delete it; see ``sql/records/audit_log.sql``."""
 
     at = models.DateTimeField(db_default=Now())
-    who = models.CharField(_("who"), max_length=150, help_text=_("A user of the panel, or the command or process."))
+    who = models.CharField(_("who"), max_length=150, help_text=_("A panel user, command or process."))
     address = models.GenericIPAddressField(null=True, help_text=_("The client's."))
     action = models.CharField(max_length=200)
     project = models.ForeignKey(

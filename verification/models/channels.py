@@ -62,7 +62,7 @@ class ChannelType(models.TextChoices):
 class FailedCosts(models.TextChoices):
     """The cost of a message that a vendor accepted and could not deliver, by the vendor's practice."""
 
-    PRICE = "price", _("Its full price")
+    PRICE = "price", _("Full price")
     NOTHING = "nothing", _("Nothing")
 
 
@@ -70,9 +70,9 @@ class RoutingMode(models.TextChoices):
     """The rule by which a channel's providers take their turns."""
 
     FIXED = "fixed", _("Fixed order")
-    SHARES = "shares", _("Shares")
-    BEST_PRICE = "best_price", _("Best for the money")
-    BEST_TIME = "best_time", _("Best for the time")
+    SHARES = "shares", _("Weighted")
+    BEST_PRICE = "best_price", _("Cheapest per verified user")
+    BEST_TIME = "best_time", _("Fastest per verified user")
 
 
 class Channel(models.Model):
@@ -83,15 +83,15 @@ class Channel(models.Model):
     )
     type = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
     name = models.CharField(
-        _("name"), max_length=50, blank=True, help_text=_("What users see. Empty means the usual name.")
+        _("name"), max_length=50, blank=True, help_text=_("The name users see. Leave empty for the default.")
     )
     is_active = models.BooleanField(_("active"), default=True)
     position = models.PositiveSmallIntegerField(
-        _("position"), default=0, help_text=_("The project's order; the lowest comes first.")
+        _("position"), default=0, help_text=_("Order within the project, lowest first.")
     )
-    image_url = HttpsUrlField(_("icon"), blank=True, help_text=_("The address of a picture. Empty means ours."))
+    image_url = HttpsUrlField(_("icon"), blank=True, help_text=_("Image URL. Leave empty for the default."))
     link = HttpsUrlField(
-        _("link"), blank=True, help_text=_("Where users are sent for this channel. Empty means the site.")
+        _("link"), blank=True, help_text=_("Where users go for this channel. Leave empty for the project's site.")
     )
     daily_budget = models.PositiveIntegerField(
         _("daily budget"),
@@ -99,8 +99,8 @@ class Channel(models.Model):
         blank=True,
         help_text=format_lazy(
             _(
-                "Messages a day (UTC) at the most; a hard stop. 0 means no limit. Empty means the usual budget:"
-                " {default_daily_budget} for SMS and for voice calls, no limit for the others."
+                "Maximum messages per day (UTC; hard limit). 0 = no limit. Leave empty for the default:"
+                " {default_daily_budget} for SMS and for voice calls, no limit for other channels."
             ),
             default_daily_budget=lazy(grouped, str)(DEFAULT_DAILY_BUDGET),
         ),
@@ -112,16 +112,16 @@ class Channel(models.Model):
         ),
         output_field=models.PositiveIntegerField(null=True),
         db_persist=True,
-        help_text=_("The budget that holds; null for no limit."),
+        help_text=_("The effective budget; null for no limit."),
     )
     daily_cost_budget = models.PositiveIntegerField(
         _("daily cost budget"),
         null=True,
         blank=True,
         help_text=_(
-            "What the messages of a day (UTC) may cost, in whole units of the currency of account. Costs are"
-            " summed once a minute, so the messages of about a minute may pass it; those without a price do not count."
-            " 0 or empty means no limit."
+            "Maximum cost per day (UTC), in whole units of the account currency. Costs are updated once a"
+            " minute, so it may be exceeded by about a minute of messages; messages without a price don't"
+            " count. 0 or empty = no limit."
         ),
     )
     monthly_cost_budget = models.PositiveIntegerField(
@@ -129,43 +129,48 @@ class Channel(models.Model):
         null=True,
         blank=True,
         help_text=_(
-            "The most that a calendar month's messages (UTC) may cost, in whole units of the currency of account. Costs"
-            " are summed once a minute. 0 or empty means no limit."
+            "Maximum cost per calendar month (UTC), in whole units of the account currency. Costs are updated"
+            " once a minute. 0 or empty = no limit."
         ),
     )
     countries = ListField(
         CountryField(max_length=2),
         verbose_name=_("countries"),
         most=MAX_COUNTRIES,
-        help_text=_("Narrows the project's countries for this channel, two letters each. Empty means as the project."),
+        help_text=_(
+            "Limits this channel to some of the project's countries, as two-letter codes. Leave empty for all"
+            " of the project's countries."
+        ),
     )
     session_seconds = models.PositiveSmallIntegerField(
-        _("life of a session, seconds"),
+        _("session lifetime (seconds)"),
         null=True,
         blank=True,
         validators=[MinValueValidator(SHORTEST_SESSION_SECONDS), MaxValueValidator(LONGEST_SESSION_SECONDS)],
         help_text=_(
-            "Where codes are slow to arrive over this channel: a session whose code may go out over it lives at least"
-            " as long. Empty means as the project."
+            "For channels with slow delivery: sessions that may use this channel stay valid at least this"
+            " long. Leave empty to use the project's value."
         ),
     )
     routing = models.CharField(
-        _("choice of the provider"),
+        _("routing"),
         max_length=10,
         choices=RoutingMode.choices,
         default=RoutingMode.FIXED,
         db_default=RoutingMode.FIXED.value,
-        help_text=_("In any case your own providers come before the system's, and those that were late just now last."),
+        help_text=_(
+            "Your project's providers always come before the system's, and providers that were just slow come last."
+        ),
     )
     explore_percent = models.PositiveSmallIntegerField(
-        _("messages to learn from"),
+        _("exploration (%)"),
         default=DEFAULT_EXPLORE_PERCENT,
         db_default=DEFAULT_EXPLORE_PERCENT,
         validators=(MaxValueValidator(MAX_EXPLORE_PERCENT),),
         help_text=format_lazy(
             _(
-                "With one of the best: how many of a hundred messages at the most try another provider, so that"
-                " one that became better is found. 0 to {max_explore_percent}."
+                "With “cheapest” or “fastest”: the share of messages that try other providers, to notice when"
+                " one has become better. 0 to {max_explore_percent}."
             ),
             max_explore_percent=MAX_EXPLORE_PERCENT,
         ),
@@ -209,60 +214,60 @@ class Provider(models.Model):
     channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
     type = models.CharField(_("type"), max_length=40)
     name = models.CharField(_("name"), max_length=80)
-    is_enabled = models.BooleanField(_("enabled"), default=True)
+    is_enabled = models.BooleanField(_("active"), default=True)
     priority = models.PositiveIntegerField(
-        _("priority"), default=DEFAULT_PRIORITY, help_text=_("The lowest number is tried first.")
+        _("priority"), default=DEFAULT_PRIORITY, help_text=_("Lowest is tried first.")
     )
     weight = models.PositiveSmallIntegerField(
         _("weight"),
         default=1,
-        help_text=_("Its share among those of the same priority: weight 3 comes first three times as often as 1."),
+        help_text=_("Share among providers of the same priority: weight 3 is chosen three times as often as weight 1."),
     )
     only_prefixes = ListField(
         PrefixField(max_length=PREFIX_MAX_LENGTH),
-        verbose_name=_("only numbers that begin with"),
+        verbose_name=_("only numbers starting with"),
         most=MAX_PREFIXES,
-        help_text=_("Such as +49, +43. Empty means every number."),
+        help_text=_("Such as +49, +43. Leave empty for all numbers."),
     )
     except_prefixes = ListField(
         PrefixField(max_length=PREFIX_MAX_LENGTH),
-        verbose_name=_("never numbers that begin with"),
+        verbose_name=_("exclude numbers starting with"),
         most=MAX_PREFIXES,
         help_text=_("Such as +1900."),
     )
     only_domains = ListField(
         HostNameField(max_length=HOST_MAX_LENGTH),
-        verbose_name=_("only addresses at"),
+        verbose_name=_("only these domains"),
         most=MAX_PREFIXES,
         db_default=[],
-        help_text=_("For e-mail: domains such as example.com. Leave empty for every address."),
+        help_text=_("For e-mail: domains such as example.com. Leave empty for all addresses."),
     )
     except_domains = ListField(
         HostNameField(max_length=HOST_MAX_LENGTH),
-        verbose_name=_("never addresses at"),
+        verbose_name=_("exclude these domains"),
         most=MAX_PREFIXES,
         db_default=[],
         help_text=_("For e-mail: domains such as example.com."),
     )
     failed_costs = models.CharField(
-        _("a failed message costs"),
+        _("charge for failed messages"),
         max_length=7,
         choices=FailedCosts.choices,
         default=FailedCosts.PRICE,
-        help_text=_("Whether the vendor charges for a message that it accepted and then reports as not delivered."),
+        help_text=_("What the vendor charges for a message it accepted but reports as not delivered."),
     )
     price_list = models.PositiveIntegerField(
         _("price list"),
         default=0,
         editable=False,
-        help_text=_("How often its prices were replaced: a new number, and they are read anew."),
+        help_text=_("How often its prices were replaced; a new number reloads them."),
     )
     settings = models.JSONField(_("settings"), default=dict, blank=True)
     secrets = models.BinaryField(_("secrets"), null=True, editable=False)
     hook_secret = models.BinaryField(_("hook secret"), editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
     checked_at = models.DateTimeField(
-        null=True, editable=False, help_text=_("When a check of its settings last found them good.")
+        null=True, editable=False, help_text=_("When a check last found its settings working.")
     )
 
     objects = Providers["Provider"].as_manager()
@@ -295,10 +300,10 @@ class RoutingRule(models.Model):
         Provider, verbose_name=_("provider"), on_delete=models.CASCADE, related_name="routing_rules"
     )
     country = CountryField(
-        _("country"), max_length=2, blank=True, default="", help_text=_("Two letters. Empty means every country.")
+        _("country"), max_length=2, blank=True, default="", help_text=_("Two letters. Leave empty for all countries.")
     )
     percent = models.PositiveSmallIntegerField(
-        _("percent"), help_text=_("Of 100 messages, how many go to this provider first. 0 pauses it.")
+        _("percent"), help_text=_("Percentage of messages sent to this provider first. 0 pauses it.")
     )
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
@@ -327,9 +332,9 @@ class SenderRule(models.Model):
         Provider, verbose_name=_("provider"), on_delete=models.CASCADE, related_name="sender_rules"
     )
     prefix = PrefixField(
-        _("numbers that begin with"),
+        _("numbers starting with"),
         max_length=PREFIX_MAX_LENGTH,
-        help_text=_("Such as +91. Where several fit, the longest holds."),
+        help_text=_("Such as +91. If several match, the longest applies."),
     )
     sender = models.CharField(_("sender"), max_length=40, blank=True)
     dlt_entity_id = models.CharField(_("DLT entity id"), max_length=40, blank=True)
@@ -354,7 +359,7 @@ class CircuitBreaker(models.Model):
     provider = models.OneToOneField(Provider, primary_key=True, on_delete=models.CASCADE, related_name="breaker")
     opened_at = models.DateTimeField(null=True)
     open_until = models.DateTimeField(null=True)
-    openings = models.PositiveIntegerField(default=0, help_text=_("How often in a row; each opening lasts longer."))
+    openings = models.PositiveIntegerField(default=0, help_text=_("Consecutive openings; each lasts longer."))
     reason = models.CharField(max_length=200, blank=True)
 
     def __str__(self) -> str:
@@ -390,7 +395,7 @@ class FallbackStep(models.Model):
         _("wait seconds"),
         default=30,
         validators=[MinValueValidator(MIN_FALLBACK_WAIT_SECONDS), MaxValueValidator(MAX_FALLBACK_WAIT_SECONDS)],
-        help_text=_("How long a receipt is waited for before the code goes out over the next channel."),
+        help_text=_("How long to wait for a delivery report before the code is sent by the next channel."),
     )
 
     class Meta:

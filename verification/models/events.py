@@ -49,7 +49,7 @@ class WebhookEvent(models.Model):
     subject = models.CharField(max_length=SUBJECT_MAX_LENGTH, blank=True, default="", db_default="")
     tells_recipient = models.BooleanField(default=False, db_default=False)
     url = models.CharField(max_length=2048, blank=True, default="", db_default="")
-    tries = models.PositiveSmallIntegerField(_("tries"), default=0, db_default=0)
+    tries = models.PositiveSmallIntegerField(_("attempts"), default=0, db_default=0)
     due_at = models.DateTimeField(null=True, db_default=ClockNow())
     delivered_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(_("created at"), db_default=ClockNow())
@@ -95,8 +95,8 @@ class WebhookAttempt(models.Model):
     created_at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        verbose_name = _("call of a server")
-        verbose_name_plural = _("calls of a server")
+        verbose_name = _("webhook attempt")
+        verbose_name_plural = _("webhook attempts")
         ordering = ("id",)
 
     def __str__(self) -> str:

@@ -46,7 +46,7 @@ def clean_country(text: str) -> str:
     """Return an ISO 3166 region that has phone numbers. Raises :class:`UserError`."""
     country = text.strip().upper()
     if country not in phonenumbers.SUPPORTED_REGIONS:
-        raise UserError(gettext("{text!r} is not a country. Write two letters, such as DE.").format(text=text))
+        raise UserError(gettext("{text!r} is not a country. Enter two letters, such as DE.").format(text=text))
     return country
 
 
@@ -54,7 +54,7 @@ def clean_prefix(text: str) -> str:
     """Return what phone numbers begin with, as +49. Raises :class:`UserError`."""
     prefix = f"+{text.strip().removeprefix('+')}"
     if not _NUMBER_PREFIX.fullmatch(prefix):
-        raise UserError(gettext("{text!r} does not begin a phone number. Write it as +49.").format(text=text))
+        raise UserError(gettext("{text!r} is not a phone number prefix. Enter it like +49.").format(text=text))
     return prefix
 
 
@@ -62,7 +62,7 @@ def clean_language(text: str) -> str:
     """Return the name of a language, such as en or pt-BR. Raises :class:`UserError`."""
     language = text.strip()
     if not _LANGUAGE.fullmatch(language):
-        raise UserError(gettext("{text!r} is not a language. Write it as en, de or pt-BR.").format(text=text))
+        raise UserError(gettext("{text!r} is not a language. Enter it like en, de or pt-BR.").format(text=text))
     return language
 
 
@@ -71,7 +71,7 @@ def clean_origin(text: str) -> str:
     origin = text.strip().lower()
     if not _ORIGIN.fullmatch(origin):
         raise UserError(
-            gettext("{text!r} is not an origin. Write scheme and host, such as https://app.example.com.").format(
+            gettext("{text!r} is not an origin. Enter scheme and host, such as https://app.example.com.").format(
                 text=text
             )
         )
@@ -83,9 +83,9 @@ def clean_host_name(text: str) -> str:
     host = text.strip().lower()
     if not _HOST_NAME.fullmatch(host):
         raise UserError(
-            gettext("{text!r} is not a bare host name. Write it as shop.example, without https:// and path.").format(
-                text=text
-            )
+            gettext(
+                "{text!r} is not a plain host name. Enter it like shop.example, without https:// or a path."
+            ).format(text=text)
         )
     return host
 
@@ -95,7 +95,7 @@ def clean_challenge_host(text: str) -> str:
     host = text.strip().lower()
     if not _CHALLENGE_HOST.fullmatch(host):
         raise UserError(
-            gettext("{text!r} is not a host name. Write it as shop.example, without https:// and path.").format(
+            gettext("{text!r} is not a host name. Enter it like shop.example, without https:// or a path.").format(
                 text=text
             )
         )
@@ -114,7 +114,7 @@ def clean_quiet_hours(text: str) -> str:
     """Return hours of a day as 22:00-07:00. They may lead over midnight. Raises :class:`UserError`."""
     found = _QUIET_HOURS.fullmatch(text.strip())
     if found is None or found[1] == found[2]:
-        raise UserError(gettext("{text!r} are no hours of a day. Write them as 22:00-07:00.").format(text=text))
+        raise UserError(gettext("{text!r} is not a time range. Enter it like 22:00-07:00.").format(text=text))
     return f"{found[1]}-{found[2]}"
 
 
@@ -122,7 +122,7 @@ def clean_time_zone(text: str) -> str:
     """Return the name of a time zone, such as Europe/Berlin. Raises :class:`UserError`."""
     name = text.strip()
     if name not in zoneinfo.available_timezones():
-        raise UserError(gettext("{text!r} is not a time zone. Write it as Europe/Berlin, or UTC.").format(text=text))
+        raise UserError(gettext("{text!r} is not a time zone. Enter one like Europe/Berlin, or UTC.").format(text=text))
     return name
 
 
@@ -131,7 +131,7 @@ def clean_event(text: str) -> str:
     name = text.strip().lower()
     if name not in EventType.values:
         raise UserError(
-            gettext("{text} is not an event. There are {events}.").format(
+            gettext("{text} is not an event. Events: {events}.").format(
                 text=repr(text), events=", ".join(EventType.values)
             )
         )
@@ -214,7 +214,7 @@ class EventField(CleanedField):
 class HttpsUrlField(URLField):
     """An address that apps load or open, and so one of https."""
 
-    default_validators = [URLValidator(schemes=["https"], message=_("Enter an address that begins with https://."))]
+    default_validators = [URLValidator(schemes=["https"], message=_("Enter a URL that starts with https://."))]
 
     def deconstruct(self) -> Any:
         """Return what migrations know of it: a plain column."""
@@ -249,7 +249,7 @@ def limit_field(name: StrOrPromise, default: int, help_text: StrOrPromise) -> mo
     return models.PositiveIntegerField(
         name,
         default=default,
-        help_text=format_lazy(_("{help_text} 0 switches the limit off."), help_text=help_text),
+        help_text=format_lazy(_("{help_text} 0 = no limit."), help_text=help_text),
     )
 
 

@@ -25,15 +25,15 @@ from verification.models.shared import Expiring
 
 
 class GuardRule(models.TextChoices):
-    PREFIX = "prefix", _("Many numbers of one prefix")
-    MANUAL_PREFIX = "manual_prefix", _("Many numbers of one prefix, by manual sends")
-    CONVERSION = "conversion", _("A country where few codes are verified")
-    LOW_CONVERSION = "low_conversion", _("A country to watch")
-    NETWORK_COUNTRIES = "network_countries", _("A client network that asks for many countries")
+    PREFIX = "prefix", _("Many numbers with one prefix")
+    MANUAL_PREFIX = "manual_prefix", _("Many numbers with one prefix (manual sends)")
+    CONVERSION = "conversion", _("Few verified codes in a country")
+    LOW_CONVERSION = "low_conversion", _("Country under watch")
+    NETWORK_COUNTRIES = "network_countries", _("Client network requesting many countries")
     WRONG_CODES = "wrong_codes", _("Many wrong codes in the project")
-    SAME_GUESS = "same_guess", _("One code tried on many sessions")
-    NETWORK = "network", _("A client network that guesses")
-    NETWORK_REFUSED = "network_refused", _("A client network that is kept from checking")
+    SAME_GUESS = "same_guess", _("Same code tried in many sessions")
+    NETWORK = "network", _("Client network guessing codes")
+    NETWORK_REFUSED = "network_refused", _("Client network blocked from checking codes")
     STRANGERS = "strangers", _("Wrong codes from many client networks")
 
 
@@ -71,11 +71,11 @@ class GuardRuleInfo:
 
 
 _NUMBERS = _(
-    "{numbers} unverified numbers that differ only in their last 4 digits asked for a code within {minutes} minutes;"
-    " the limit is {limit}."
+    "{numbers} unverified numbers that differ only in the last 4 digits requested a code within {minutes}"
+    " minutes (limit: {limit})."
 )
 _CONVERSION = _(
-    "Of {sends} SMS and calls in {minutes} minutes {verified} were verified: {percent} %, where {limit} % are asked."
+    "{verified} of {sends} SMS and calls in {minutes} minutes were verified ({percent} %; minimum {limit} %)."
 )
 
 GUARD_RULES = {
@@ -83,7 +83,7 @@ GUARD_RULES = {
         GuardedTraffic.SENDS,
         refuses=True,
         subject=GuardSubject.PREFIX,
-        meaning=_("More unverified numbers of one prefix than allowed: the mark of SMS pumping."),
+        meaning=_("Too many unverified numbers with one prefix, which is typical of SMS pumping."),
         counted=_NUMBERS,
         effect=_("SMS and calls to {subject} are refused"),
     ),
@@ -92,8 +92,8 @@ GUARD_RULES = {
         refuses=True,
         subject=GuardSubject.PREFIX,
         meaning=_(
-            "More unverified numbers of one prefix than allowed, by manual sends. These are only observed unless"
-            " the project says so."
+            "Too many unverified numbers with one prefix in manual sends. These are only observed unless the"
+            " project enforces them."
         ),
         counted=_NUMBERS,
         effect=_("Manual SMS and calls to {subject} are refused"),
@@ -102,7 +102,7 @@ GUARD_RULES = {
         GuardedTraffic.SENDS,
         refuses=True,
         subject=GuardSubject.COUNTRY,
-        meaning=_("So few of the codes sent to this country were verified that nobody may want them."),
+        meaning=_("So few codes sent to this country were verified that the traffic is probably not genuine."),
         counted=_CONVERSION,
         effect=_("SMS and calls to the country {subject} are refused"),
     ),
@@ -110,36 +110,36 @@ GUARD_RULES = {
         GuardedTraffic.SENDS,
         refuses=False,
         subject=GuardSubject.COUNTRY,
-        meaning=_("Fewer codes than usual were verified; nothing is refused."),
+        meaning=_("Fewer codes than usual were verified. Nothing is refused."),
         counted=_CONVERSION,
-        effect=_("Traffic to the country {subject} is watched"),
+        effect=_("Traffic to the country {subject} is under watch"),
     ),
     GuardRule.NETWORK_COUNTRIES: GuardRuleInfo(
         GuardedTraffic.SENDS,
         refuses=True,
         subject=GuardSubject.NETWORK,
-        meaning=_("One client network asked for numbers of many countries, and hardly any of them was verified."),
+        meaning=_("One client network requested codes for many countries, and hardly any were verified."),
         counted=_(
-            "Of the last {sends} SMS and calls of one client network within a day, to {countries} countries,"
-            " {verified} were verified; the limit is {limit} countries."
+            "One client network caused {sends} SMS and calls to {countries} countries within a day, of which"
+            " {verified} were verified (limit: {limit} countries)."
         ),
-        effect=_("SMS and calls that {subject} asks for are refused"),
+        effect=_("SMS and calls requested by {subject} are refused"),
     ),
     GuardRule.WRONG_CODES: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=False,
         subject=GuardSubject.PROJECT,
-        meaning=_("More wrong codes than right ones: codes are being guessed."),
-        counted=_("{wrong} wrong and {right} right codes were entered in {minutes} minutes."),
-        effect=_("Codes are being guessed in the {subject}: all its callers are suspected"),
+        meaning=_("More wrong codes than correct ones: someone is guessing codes."),
+        counted=_("{wrong} wrong and {right} correct codes were entered in {minutes} minutes."),
+        effect=_("Someone is guessing codes in the {subject}: all callers are treated as suspicious"),
     ),
     GuardRule.SAME_GUESS: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=False,
         subject=GuardSubject.GUESS,
-        meaning=_("One value tried on many sessions, to get around the tries that each allows."),
-        counted=_("One and the same wrong code was tried on {sessions} sessions in {minutes} minutes."),
-        effect=_("Codes are being guessed over many sessions: all callers are suspected"),
+        meaning=_("The same code tried in many sessions, to get around the attempt limit per session."),
+        counted=_("The same wrong code was tried in {sessions} sessions in {minutes} minutes."),
+        effect=_("Someone is guessing codes across many sessions: all callers are treated as suspicious"),
     ),
     GuardRule.NETWORK: GuardRuleInfo(
         GuardedTraffic.CHECKS,
@@ -147,30 +147,31 @@ GUARD_RULES = {
         subject=GuardSubject.NETWORK,
         meaning=_("One client network entered wrong codes for many recipients."),
         counted=_("Wrong codes were entered for {recipients} recipients in {minutes} minutes."),
-        effect=_("Callers from {subject} are suspected of guessing"),
+        effect=_("Callers from {subject} are treated as suspicious"),
     ),
     GuardRule.NETWORK_REFUSED: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=True,
         subject=GuardSubject.NETWORK,
-        meaning=_("One client network guessed so much that its checks are refused."),
+        meaning=_("One client network guessed so often that its code checks are refused."),
         counted=_("Too many wrong codes came from one client network within {minutes} minutes."),
-        effect=_("Checks from {subject} are refused"),
+        effect=_("Code checks from {subject} are refused"),
     ),
     GuardRule.STRANGERS: GuardRuleInfo(
         GuardedTraffic.CHECKS,
         refuses=True,
         subject=GuardSubject.PROJECT,
         meaning=_(
-            "More wrong codes than right ones explain: a subnet that entered some had to wait with its next check."
+            "Too many wrong codes that were not followed by the correct one: a subnet that entered some had"
+            " to wait before its next check."
         ),
         counted=_(
-            "{wrong} wrong codes more than right ones explain came from client networks within {minutes} minutes;"
-            " the limit is {limit}."
+            "{wrong} wrong codes not followed by the correct one came from client networks within {minutes}"
+            " minutes (limit: {limit})."
         ),
         effect=_(
-            "Codes are being guessed from many client networks in the {subject}: further checks from where wrong"
-            " codes came are refused"
+            "Someone is guessing codes from many client networks in the {subject}: further checks from these"
+            " networks are refused"
         ),
     ),
 }
@@ -261,8 +262,8 @@ class GuardBlock(models.Model):
 
     class Meta:
         ordering = ("-since",)
-        verbose_name = _("finding")
-        verbose_name_plural = _("findings")
+        verbose_name = _("block")
+        verbose_name_plural = _("blocks")
         constraints = (
             models.UniqueConstraint(name="guard_block_once", fields=("project", "subject", "rule")),
             models.CheckConstraint(name="guard_block_rule", condition=Q(rule__in=GuardRule.values)),
@@ -288,7 +289,7 @@ class ListSubject(models.TextChoices):
     """The part of a request that an entry's value is matched with."""
 
     RECIPIENT = "recipient", _("Recipient")
-    PREFIX = "prefix", _("Beginning of a number")
+    PREFIX = "prefix", _("Number prefix")
     DOMAIN = "domain", _("E-mail domain")
     COUNTRY = "country", _("Country")
     CLIENT = "client", _("Client address or network")

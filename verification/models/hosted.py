@@ -25,7 +25,7 @@ _RETURN_ADDRESS = re.compile(
     r"(?:https://(?P<host>[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)|http://localhost)(?::[0-9]{1,5})?"
     r"(?:/[A-Za-z0-9._~!$&()*+=:@%/-]*)?(?:\?[A-Za-z0-9._~!$&()*+=:@%/?-]*)?"
 )
-_ACCENT = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Write a colour as # and six digits, such as #0f766e."))
+_ACCENT = RegexValidator(r"^#[0-9a-f]{6}\Z", _("Enter a colour as # and six hex digits, such as #0f766e."))
 
 
 def clean_return_address(text: str) -> str:
@@ -37,9 +37,9 @@ def clean_return_address(text: str) -> str:
     if not _RETURN_ADDRESS.fullmatch(address):
         raise UserError(
             gettext(
-                "{text!r} cannot be returned to. Write the whole address as https://shop.example/verified, with"
-                " the host in lower case and no part behind #. On this machine http://localhost:3000/verified works"
-                " too."
+                "{text!r} cannot be used as a return URL. Enter the full URL, such as"
+                " https://shop.example/verified, with the host in lower case and nothing after #. On this"
+                " machine, http://localhost:3000/verified also works."
             ).format(text=text)
         )
     return address
@@ -64,28 +64,28 @@ class HostedPage(models.Model):
         Project, verbose_name=_("project"), on_delete=models.CASCADE, related_name="hosted_page"
     )
     is_enabled = models.BooleanField(
-        _("on"), default=False, help_text=_("Serve the page. Off, its address answers that there is nothing.")
+        _("active"), default=False, help_text=_("Turns the hosted page on. When off, its URL returns “not found”.")
     )
     title = models.CharField(
         _("name"),
         max_length=60,
         blank=True,
-        help_text=_("The name above the form. Left empty, that of the project."),
+        help_text=_("The name above the form. Leave empty for the project's name."),
     )
     accent = models.CharField(
         _("colour"),
         max_length=7,
         default=DEFAULT_ACCENT,
         validators=[_ACCENT],
-        help_text=_("Of buttons and links, such as #0f766e. It is made darker or lighter where it could not be read."),
+        help_text=_("For buttons and links, such as #0f766e. Adjusted for contrast where needed."),
     )
     return_addresses = ListField(
         ReturnAddressField(max_length=RETURN_ADDRESS_MAX_LENGTH),
-        verbose_name=_("return addresses"),
+        verbose_name=_("return URLs"),
         most=MAX_RETURN_ADDRESSES,
         help_text=_(
-            "Where the page may lead back to: whole addresses, such as https://shop.example/verified. One that"
-            " a link names must be the same in every character."
+            "URLs the page may return to, such as https://shop.example/verified. The return_to of a link must"
+            " match one of them exactly."
         ),
     )
     hand_over = models.CharField(
@@ -93,9 +93,9 @@ class HostedPage(models.Model):
         max_length=8,
         choices=HandOver.choices,
         default=HandOver.FORM,
-        help_text=_("How it comes back. It is never in a query, which logs would keep."),
+        help_text=_("How the token is returned. Never in the query string, which would end up in logs."),
     )
-    logo = models.BinaryField(_("logo"), null=True, editable=False, help_text=_("A PNG made of the pixels alone."))
+    logo = models.BinaryField(_("logo"), null=True, editable=False, help_text=_("A PNG re-encoded from its pixels."))
     key = models.OneToOneField(
         ApiKey, verbose_name=_("key"), null=True, on_delete=models.SET_NULL, editable=False, related_name="+"
     )
@@ -117,7 +117,7 @@ class HostedPage(models.Model):
     def clean(self) -> None:
         if self.is_enabled and not self.return_addresses:
             raise ValidationError(
-                {"return_addresses": gettext("The page needs an address to lead back to before it is on.")}
+                {"return_addresses": gettext("The page needs a return URL before it can be turned on.")}
             )
 
     @property

@@ -26,7 +26,7 @@ ALL_SENDING = "all"
 
 def ceiling_field(name: "StrOrPromise", help_text: "StrOrPromise") -> "models.PositiveIntegerField[int, int]":
     return models.PositiveIntegerField(
-        name, default=0, help_text=format_lazy(_("{help_text} 0 means no ceiling."), help_text=help_text)
+        name, default=0, help_text=format_lazy(_("{help_text} 0 = no platform limit."), help_text=help_text)
     )
 
 
@@ -34,32 +34,33 @@ class Platform(models.Model):
     """One row: the ceilings over what owners set, which hold at once whatever a project's own limits say."""
 
     sms_per_recipient_a_day = models.PositiveIntegerField(
-        _("sms per recipient a day"),
+        _("SMS per recipient per day"),
         default=0,
         help_text=_(
-            "SMS to one number in 24 hours from all projects together, once more than one sends there."
-            " 0 switches the limit off."
+            "SMS to one number in 24 hours from all projects together, if more than one sends to it. 0 = no limit."
         ),
     )
-    max_daily_budget = ceiling_field(_("max daily budget"), _("Messages a day over one channel of a project."))
-    max_sends_per_day = ceiling_field(_("max sends per day"), _("Messages to one recipient of a project in a day."))
+    max_daily_budget = ceiling_field(_("max daily budget"), _("Messages per day on one channel of a project."))
+    max_sends_per_day = ceiling_field(_("max sends per day"), _("Messages to one recipient of a project per day."))
     max_requests_per_second = ceiling_field(
-        _("max requests per second"), _("Session creates and manual sends of a project in a second.")
+        _("max requests per second"), _("Sessions created and manual sends of a project per second.")
     )
     max_creates_per_address = ceiling_field(
-        _("max creates per address"), _("Session creates from one client address in 10 minutes.")
+        _("max sessions per IP address"), _("Sessions created from one IP address in 10 minutes.")
     )
 
     account_currency = CurrencyField(
         _("account currency"),
         max_length=CURRENCY_LENGTH,
         default=USUAL_ACCOUNT,
-        help_text=_("The currency that costs are summed in, such as EUR. Prices in others need an exchange rate."),
+        help_text=_(
+            "The currency in which costs are shown, such as EUR. Prices in other currencies need an exchange rate."
+        ),
     )
 
     class Meta:
-        verbose_name = _("ceilings")
-        verbose_name_plural = _("ceilings")
+        verbose_name = _("platform limits")
+        verbose_name_plural = _("platform limits")
         constraints = (models.CheckConstraint(name="platform_one_row", condition=Q(id=1)),)
 
     def __str__(self) -> str:

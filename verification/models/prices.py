@@ -65,18 +65,18 @@ class ExchangeRate(models.Model):
         _("currency"), max_length=formats.CURRENCY_LENGTH, help_text=_("Three letters, such as EUR.")
     )
     account = CurrencyField(
-        _("in"),
+        _("into"),
         max_length=formats.CURRENCY_LENGTH,
-        help_text=_("The currency of account that the rate leads to, such as USD."),
+        help_text=_("The account currency to convert into, such as USD."),
     )
     rate = models.DecimalField(
         _("rate"),
         max_digits=RATE_DIGITS,
         decimal_places=RATE_PLACES,
         validators=(MinValueValidator(Decimal(1).scaleb(-RATE_PLACES)),),
-        help_text=_("How much one unit of the first is worth in the second: 1 EUR = 1.08 USD is 1.08."),
+        help_text=_("The value of one unit of the first currency in the second. For 1 EUR = 1.08 USD, enter 1.08."),
     )
-    valid_from = models.DateField(_("good from"), help_text=_("The first day (UTC) that it is good for."))
+    valid_from = models.DateField(_("valid from"), help_text=_("The first day (UTC) on which it applies."))
 
     class Meta:
         ordering = ("currency", "-valid_from")
@@ -86,14 +86,14 @@ class ExchangeRate(models.Model):
             models.UniqueConstraint(
                 name="exchange_rate_once",
                 fields=("currency", "account", "valid_from"),
-                violation_error_message=_("There is a rate of these two from this day already. Change that one."),
+                violation_error_message=_("A rate for this pair and day already exists. Change that one."),
             ),
             models.CheckConstraint(name="exchange_rate_positive", condition=Q(rate__gt=0)),
         )
 
     def clean(self) -> None:
         if self.currency == self.account:
-            raise ValidationError({"account": gettext("Name two currencies: a currency in itself is always 1.")})
+            raise ValidationError({"account": gettext("Enter two different currencies.")})
 
     def __str__(self) -> str:
         return gettext("1 {currency} = {rate:f} {account} from {valid_from}").format(
@@ -110,7 +110,7 @@ class Costs(models.Model):
 
     project = models.ForeignKey("verification.Project", on_delete=models.CASCADE, db_index=False)
     channel = models.CharField(max_length=20, choices=ChannelType.choices)
-    provider_id = models.BigIntegerField(help_text=_("The provider, also once it was deleted; 0 for none."))
+    provider_id = models.BigIntegerField(help_text=_("The provider, even after it was deleted; 0 for none."))
     country = models.CharField(max_length=COUNTRY_MAX_LENGTH, blank=True, help_text=_("ISO 3166, empty for none."))
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
     currency = models.CharField(max_length=formats.CURRENCY_LENGTH, blank=True)

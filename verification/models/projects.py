@@ -31,7 +31,7 @@ class Project(ProjectSettings):
         _("deleted at"),
         null=True,
         editable=False,
-        help_text=_("Since when it is gone for everybody but the worker that removes its rows."),
+        help_text=_("Deleted at this time; a worker then removes its data."),
     )
     reported_at = models.DateTimeField(
         null=True, editable=False, help_text="When its server last reported a verified user, to the hour."
@@ -63,9 +63,11 @@ class Project(ProjectSettings):
     def clean(self) -> None:
         """Judge the name. It goes into subjects and texts, so it is one visible line; commands take it or the id."""
         if _INVISIBLE.search(self.name):
-            raise ValidationError({"name": gettext("The name may hold no control characters.")})
+            raise ValidationError({"name": gettext("The name must not contain control characters.")})
         if self.name.isdigit():
-            raise ValidationError({"name": gettext("A name of digits alone would be taken for the id of a project.")})
+            raise ValidationError(
+                {"name": gettext("A name must not consist only of digits; it would look like a project ID.")}
+            )
 
     def __str__(self) -> str:
         return self.name
@@ -99,12 +101,12 @@ class Membership(models.Model):
         max_length=10,
         choices=Role.choices,
         default=Role.OWNER,
-        help_text=_("Decides what they see and do in the project."),
+        help_text=_("Determines what they can see and do in the project."),
     )
     sees_addresses = models.BooleanField(
-        _("sees addresses"),
+        _("sees full addresses"),
         default=False,
-        help_text=_("May show a recipient's whole address, one at a time and on record."),
+        help_text=_("Can view full recipient addresses, one at a time, recorded in the audit log."),
     )
 
     class Meta:

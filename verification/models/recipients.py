@@ -164,7 +164,7 @@ class TestLogin(models.Model):
     revision = models.UUIDField(
         db_default=RandomUUID(),
         editable=False,
-        help_text=_("New with every change, which ends the sessions of the old one."),
+        help_text=_("Changes with every edit, which ends the sessions of the old code."),
     )
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)

@@ -467,9 +467,9 @@ def test_a_whole_address_needs_a_permission_and_leaves_a_line(panel):
     Membership.objects.filter(user__username="owner").update(sees_addresses=True)
     client = panel.as_("owner")
     assert ADDRESS not in client.get(address_page(panel)).content.decode()
-    assert not AuditEntry.objects.filter(action="Looked at the address").exists()
+    assert not AuditEntry.objects.filter(action="Viewed the address").exists()
     assert ADDRESS in client.post(address_page(panel)).content.decode()
-    entry = AuditEntry.objects.get(action="Looked at the address")
+    entry = AuditEntry.objects.get(action="Viewed the address")
     assert (entry.who, entry.project) == ("owner", panel.project)
 
 
@@ -489,4 +489,4 @@ def test_no_session_holds_a_secret(client, user, secret):
 
 def test_the_login_calls_the_user_name_what_its_error_does():
     page = Client().get(reverse(LOGIN))
-    assert page.context["form"]["username"].label == "User name"
+    assert page.context["form"]["username"].label == "Username"

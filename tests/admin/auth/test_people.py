@@ -57,7 +57,7 @@ def test_an_invited_person_makes_an_account_and_is_in(panel):
     assert ann.post(JOIN, values, follow=True).context["request"].path == INDEX
     assert member(panel, "ann").role == Role.ANALYST
     again = Client().get(link, follow=True)
-    assert again.status_code == 410 and "used before" in again.content.decode()
+    assert again.status_code == 410 and "already used" in again.content.decode()
 
 
 def test_where_a_second_factor_is_required_it_is_set_up_next(panel, settings):
@@ -72,8 +72,8 @@ def test_where_a_second_factor_is_required_it_is_set_up_next(panel, settings):
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"username": "OWNER", "password": PASSWORD, "again": PASSWORD}, "This name is taken"),
-        ({"username": "ann", "password": PASSWORD, "again": PASSWORD + "!"}, "not the same"),
+        ({"username": "OWNER", "password": PASSWORD, "again": PASSWORD}, "This username is already in use"),
+        ({"username": "ann", "password": PASSWORD, "again": PASSWORD + "!"}, "match."),
         ({"username": "ann", "password": "short", "again": "short"}, "too short"),
         ({"username": "a b", "password": PASSWORD, "again": PASSWORD}, "valid username"),
     ],
@@ -108,14 +108,14 @@ def test_whoever_has_an_account_logs_in_and_joins_with_a_click(panel):
 
 def test_another_account_cannot_take_the_link(panel):
     link, stranger = invite(panel), panel.as_("stranger")
-    assert "whose address is another" in stranger.get(link, follow=True).content.decode()
+    assert "who has a different address" in stranger.get(link, follow=True).content.decode()
     stranger.post(JOIN)
     assert not panel.project.memberships.filter(user__username="stranger").exists()
 
 
 def test_only_owners_see_the_forms(panel):
     page = panel.as_("support").get(people_of(panel.project)).content.decode()
-    assert "Invite somebody" not in page and "Save" not in page and "Leave the project" in page
+    assert "Invite someone" not in page and "Save" not in page and "Leave the project" in page
     for values in (
         {"step": "invite", "email": "ann@example.com", "role": "owner"},
         {"step": "change", "member": member(panel, "support").pk, "role": "owner"},
@@ -148,7 +148,7 @@ def test_changes_of_people_ask_who_it_is(panel):
     session[CONFIRMED] = 0
     session.save()
     shown = client.post(people_of(panel.project), {"step": "remove", "member": member(panel, "support").pk})
-    assert "Is it you?" in shown.content.decode()
+    assert "Confirm it's you" in shown.content.decode()
     assert panel.project.memberships.count() == 2
 
 

@@ -107,7 +107,7 @@ def test_a_challenge_is_good_once_and_not_in_another_session(client, user, key):
     assert client.post(OWN, answer).url == OWN
     set_session(client, **{webauthn.CHALLENGE: kept})  # as another request of the same moment read it
     again = {"step": "add_key", "name": "Three", "answer": Authenticator(b"three" * 4).create(options)}
-    assert "sent before" in str(client.post(OWN, again).context["key_form"].errors)
+    assert "already submitted" in str(client.post(OWN, again).context["key_form"].errors)
     assert SecurityKey.objects.count() == 2
 
 
@@ -119,7 +119,7 @@ def test_a_page_that_was_open_too_long_adds_nothing(client, user, monkeypatch):
 
 def test_names_and_keys_are_each_there_once_and_no_user_has_more_than_ten(client, user, key, monkeypatch):
     assert "this name" in str(add(client, Authenticator(b"two" * 6), "BLUE").context["key_form"].errors)
-    assert "added already" in str(add(client, key, "Same").context["key_form"].errors)
+    assert "already added" in str(add(client, key, "Same").context["key_form"].errors)
     monkeypatch.setattr(security_keys, "MAX_KEYS", 1)
     assert "Remove one" in str(add(client, Authenticator(b"two" * 6), "Two").context["key_form"].errors)
 
@@ -217,7 +217,7 @@ def test_a_key_of_another_host_is_not_asked_for(client, user, key):
     SecurityKey.objects.update(host="elsewhere.example")
     stop(client)
     page = client.get(CODE)
-    assert page.context["key_options"] == "" and "another address" in page.content.decode()
+    assert page.context["key_options"] == "" and "a different address" in page.content.decode()
 
 
 def test_failed_keys_wait_and_lock_like_wrong_codes(client, user, key):
@@ -234,7 +234,7 @@ def test_failed_keys_wait_and_lock_like_wrong_codes(client, user, key):
 def test_a_recovery_code_takes_the_place_of_a_key(client, user, key):
     [code, *_] = second_factor.renew_recovery_codes(user)
     stop(client)
-    assert "recovery codes" in client.get(CODE).content.decode()
+    assert "recovery code" in client.get(CODE).content.decode()
     assert client.post(CODE, {"code": code}).status_code == 302
     assert is_in(client)
     assert second_factor.check(user, code) is None
@@ -252,7 +252,7 @@ def test_a_key_that_is_removed_ends_the_sessions_that_it_opened(client, user, ke
     by_app.post(CODE, {"code": app_code(secret)})
     assert is_in(elsewhere) and is_in(by_app)
     removed = client.post(OWN, {"step": f"remove_key:{SecurityKey.objects.get().pk}"}, follow=True)
-    assert told(removed) == ["Blue is removed. Logins that it opened are over."]
+    assert told(removed) == ["Blue was removed, and the sessions it opened were logged out."]
     assert is_in(client) and is_in(by_app)
     assert not is_in(elsewhere)
     assert AuditEntry.objects.filter(action="Removed the security key Blue", who="ann").exists()
@@ -271,7 +271,7 @@ def test_the_last_factor_stays_where_one_is_demanded(client, user, settings, ste
         step = f"remove_key:{SecurityKey.objects.get().pk}"
     page = client.get(OWN).content.decode()
     assert f'value="{step}"' not in page
-    assert "your only second factor" in told(client.post(OWN, {"step": step}, follow=True))[0]
+    assert "requires two-factor authentication" in told(client.post(OWN, {"step": step}, follow=True))[0]
     assert len(second_factor.factors_of(user)) == 1
 
 
@@ -291,7 +291,7 @@ def test_nobody_removes_the_key_of_another(client, user, key):
     bob = Client()
     bob.force_login(User.objects.create_user("bob", is_staff=True))
     assert (
-        "removed before" in told(bob.post(OWN, {"step": f"remove_key:{SecurityKey.objects.get().pk}"}, follow=True))[0]
+        "already removed" in told(bob.post(OWN, {"step": f"remove_key:{SecurityKey.objects.get().pk}"}, follow=True))[0]
     )
     assert SecurityKey.objects.count() == 1
 

@@ -226,7 +226,7 @@ def test_a_search_of_ten_thousand_words_is_no_statement_of_as_many_conditions(pa
 def test_the_overview_shows_only_what_the_user_did(panel):
     owner = panel.as_("owner")
     owner.post(reverse("admin:verification_project_webhook_secret", args=(panel.project.pk,)), {"step": "reveal"})
-    assert "Looked at the webhook secret" in owner.get(reverse("admin:index")).content.decode()
+    assert "Viewed the webhook secret" in owner.get(reverse("admin:index")).content.decode()
     assert "Looked at the webhook" not in panel.as_("stranger").get(reverse("admin:index")).content.decode()
 
 
@@ -369,9 +369,9 @@ def test_what_fails_is_told_on_a_page(panel, monkeypatch, caplog):
     owner.raise_request_exception = False
     monkeypatch.setattr(MessageAdmin, "get_queryset", lambda *_: 1 / 0)
     for address, status, title in (
-        ("/admin/nothing/", 404, "There is nothing here"),
-        (url(User, "changelist"), 403, "You may not do this"),
-        (url(Message, "changelist"), 500, "Something went wrong on our side"),
+        ("/admin/nothing/", 404, "Page not found"),
+        (url(User, "changelist"), 403, "have permission"),
+        (url(Message, "changelist"), 500, "Something went wrong"),
     ):
         response = owner.get(address, headers={"X-Request-Id": "my-request"})
         page = response.content.decode()
@@ -387,7 +387,7 @@ def test_a_form_that_was_open_too_long_is_told_on_a_page_before_login_too(db):
     response = Client(enforce_csrf_checks=True).post(reverse("admin:login"), {"username": "owner"})
     assert response.status_code == 403
     page = response.content.decode()
-    assert "load it again" in page and url(Message, "changelist") not in page
+    assert "reload it and save" in page and url(Message, "changelist") not in page
 
 
 def test_a_page_that_adds_says_so_and_has_no_button_that_adds(panel):
@@ -402,9 +402,9 @@ def test_a_page_that_adds_says_so_and_has_no_button_that_adds(panel):
     ("rule", "subject", "figures", "shown"),
     [
         ("country", "KP", {"channels": ["sms", "voice"]}, ['data-country="KP"', "Channels: SMS, Voice call"]),
-        ("block_list", "+850******12", {"entry": "prefix"}, ["Matched by: Beginning of a number"]),
+        ("block_list", "+850******12", {"entry": "prefix"}, ["Matched by: Number prefix"]),
         ("daily_budget", "messenger_a", {"budget": 20}, [">Telegram<", "Budget: 20"]),
-        ("prefix", "+4915…", {"numbers": 11, "minutes": 10, "limit": 9}, ["11 unverified numbers", "the limit is 9."]),
+        ("prefix", "+4915…", {"numbers": 11, "minutes": 10, "limit": 9}, ["11 unverified numbers", "(limit: 9)."]),
         ("prefix", "+4915…", {"from": "an earlier version"}, ["From: an earlier version"]),
     ],
 )
@@ -446,5 +446,5 @@ def test_a_list_that_has_no_such_filter_leads_back_to_itself(panel, more):
     response = panel.as_("owner").get(page, {"project__name": "x", **more})
     assert response.status_code == 400
     text = response.content.decode()
-    assert "This list has no such filter." in text
+    assert "This list does not have this filter." in text
     assert f'href="{page}"' in text.split("ww-empty")[1]

@@ -36,7 +36,7 @@ def test_the_list_of_kill_switches_resumes_the_selected_after_asking(panel):
     address = reverse("admin:verification_killswitch_changelist")
     assert "delete_selected" not in client.get(address).content.decode()
     chosen = {"action": "resume_selected", ACTION_CHECKBOX_NAME: switch.pk}
-    assert "Sending goes on" in client.post(address, chosen).content.decode()
+    assert "Sending resumes" in client.post(address, chosen).content.decode()
     assert KillSwitch.objects.exists()
     client.post(address, {**chosen, "confirmed": "yes"})
     assert not KillSwitch.objects.exists()

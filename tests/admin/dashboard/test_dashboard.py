@@ -174,7 +174,7 @@ def test_the_overview_says_which_projects_countries_are_only_observed(panel):
         created_at=timezone.now(),
     )  # fmt: skip
     end = timezone.localtime(panel.project.created_at + timedelta(days=7))
-    told = f"still observes countries and refuses none of them: {panel.project.name} until {end.day} "
+    told = f"only observes countries so far and blocks none: {panel.project.name} until {end.day} "
     assert told in overview(panel).content.decode()
     Project.objects.update(guard_country_observe_days=0)
     assert "still observes countries" not in overview(panel).content.decode()

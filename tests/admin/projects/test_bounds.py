@@ -41,9 +41,9 @@ def full_of_keys(project):
 
 def test_a_project_has_so_many_live_keys(full_of_keys):
     last = issue_key(project=full_of_keys, kind=KeyKind.API)
-    with pytest.raises(UserError, match="at most 100 live keys. Revoke one"):
+    with pytest.raises(UserError, match="at most 100 active keys. Revoke one"):
         issue_key(project=full_of_keys, kind=KeyKind.API)
-    with pytest.raises(CommandError, match="at most 100 live keys"):
+    with pytest.raises(CommandError, match="at most 100 active keys"):
         run("issuekey", str(full_of_keys.pk), "--kind", "secret")
     revoke_key(last.id)
     assert issue_key(project=full_of_keys, kind=KeyKind.API).text
@@ -51,7 +51,7 @@ def test_a_project_has_so_many_live_keys(full_of_keys):
 
 def test_rotating_is_no_way_around_it(full_of_keys):
     last = issue_key(project=full_of_keys, kind=KeyKind.API)
-    with pytest.raises(UserError, match="at most 100 live keys"):
+    with pytest.raises(UserError, match="at most 100 active keys"):
         rotate_key(last.id, overlap=timedelta(days=1))
 
 
@@ -62,7 +62,7 @@ def test_the_panel_says_that_there_is_no_room_for_a_key(panel):
     page = reverse("admin:verification_project_issue_key", args=(panel.project.pk,))
     client = panel.as_("owner")
     sent_once(client, page, kind="api")
-    assert "at most 100 live keys" in client.get(reverse("admin:index")).content.decode()
+    assert "at most 100 active keys" in client.get(reverse("admin:index")).content.decode()
 
 
 def test_keys_that_are_over_go_with_the_projects_old_rows(project):
@@ -80,7 +80,7 @@ def test_keys_that_are_over_go_with_the_projects_old_rows(project):
 def test_only_so_many_webhook_secrets_sign_at_once(project):
     for _ in range(bounds.MAX_WEBHOOK_SECRETS - len(live_webhook_secrets(project.row))):
         rotate_webhook_secret(project.row)
-    with pytest.raises(UserError, match="secrets sign already"):
+    with pytest.raises(UserError, match="secrets are already in use"):
         rotate_webhook_secret(project.row)
     WebhookSecret.objects.exclude(expires_at=None).update(expires_at="2020-01-01T00:00Z")
     assert rotate_webhook_secret(project.row)
@@ -95,7 +95,7 @@ def test_a_channel_has_so_many_providers(project):
     Provider.objects.all().delete()
     fill_channel(project.row)
     arguments = ("--channel", "sms", "--type", "http", "--name", "One more", "--set", "url=http://127.0.0.1:9/")
-    with pytest.raises(CommandError, match="at most 20 providers of a project. Delete one"):
+    with pytest.raises(CommandError, match="at most 20 providers per channel. Delete one"):
         run("addprovider", str(project.id), *arguments)
     run("addprovider", "--system", *arguments)
     assert factories.project().provider("sms")
@@ -111,7 +111,7 @@ def test_the_panel_says_that_there_is_no_room_for_a_provider(panel):
 
 def test_a_project_has_so_many_providers_with_connections(project):
     fill_channel(project.row, bounds.MAX_CONNECTED, type="smpp")
-    with pytest.raises(UserError, match="at most 5 providers with connections"):
+    with pytest.raises(UserError, match="at most 5 providers with their own connections"):
         require_room(project.row, "sms", "smpp")
 
 
@@ -122,10 +122,10 @@ def smpp(binds=1, name="One more"):
 
 def test_the_connections_of_a_projects_providers_have_a_bound_together(project):
     run("addprovider", str(project.id), *smpp(10, "First"))
-    with pytest.raises(CommandError, match="at most 20 connections together; .* they would open 21. Use fewer"):
+    with pytest.raises(CommandError, match="at most 20 connections in total; these settings would need 21. Use fewer"):
         run("addprovider", str(project.id), *smpp(10), "--set=bind_mode=separate")
     run("addprovider", str(project.id), *smpp(10))
-    with pytest.raises(CommandError, match="they would open 21"):
+    with pytest.raises(CommandError, match="these settings would need 21"):
         run("addprovider", str(project.id), *smpp(1, "Last"))
     run("addprovider", "--system", *smpp(10))
     run("addprovider", str(factories.project().id), *smpp(10))
@@ -137,7 +137,7 @@ def test_the_panel_says_that_a_change_asks_for_too_many_connections(panel):
     second, client = Provider.objects.get(name="Second"), panel.as_("owner")
     page = reverse("admin:verification_provider_change", args=(second.pk,))
     response = client.post(page, values_on(client, page) | {"setting_binds": 10, "setting_bind_mode": "separate"})
-    assert "they would open 21" in str(response.context["errors"])
+    assert "these settings would need 21" in str(response.context["errors"])
     assert client.post(page, values_on(client, page) | {"setting_binds": 10}).status_code == 302
     assert Provider.objects.get(name="Second").settings["binds"] == 10
 
@@ -151,7 +151,7 @@ def test_a_project_above_the_bound_can_still_change_a_provider_that_asks_for_no_
     assert client.post(page, values_on(client, page) | {"setting_binds": 9, "name": "Fewer"}).status_code == 302
     assert client.post(page, values_on(client, page) | {"name": "As many"}).status_code == 302
     response = client.post(page, values_on(client, page) | {"setting_binds": 10})
-    assert "they would open 22" in str(response.context["errors"])
+    assert "these settings would need 22" in str(response.context["errors"])
 
 
 def test_a_project_has_so_many_texts(panel):

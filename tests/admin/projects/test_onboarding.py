@@ -50,16 +50,16 @@ def test_each_line_is_done_once_its_rows_are_there(new):
     ApiKey.objects.create(project=new, kind=KeyKind.API, prefix="ww_api_abc", digest=b"\x07" * 32)
     assert done(new) == {"Create an API key"}
     provider = accounts.add_provider(project=new, channel="sms", provider_type="inbox", name="Inbox", values={})
-    assert "Connect a provider" in done(new) and "Check its credentials" not in done(new)
+    assert "Connect a provider" in done(new) and "Check the credentials" not in done(new)
     assert accounts.check_provider(provider).is_ok
-    assert "Check its credentials" in done(new)
+    assert "Check the credentials" in done(new)
     to = Recipient.objects.create(project=new, address="+4915112345678")
     a_message(new, to, status="sent", error="", sent_at=timezone.now(), finished_at=None)
-    assert "Send a test to yourself" in done(new) and "Ask for a code from your app" not in done(new)
+    assert "Send a test to yourself" in done(new) and "Request a code from your app" not in done(new)
     a_session(new, to, is_open=False, is_test=True)
-    assert "Ask for a code from your app" not in done(new)
+    assert "Request a code from your app" not in done(new)
     a_session(new, to)
-    assert "Ask for a code from your app" in done(new) and "Choose where alerts go" not in done(new)
+    assert "Request a code from your app" in done(new) and "Choose where alerts go" not in done(new)
     new.alert_emails = ["ops@example.com"]
     assert "Choose where alerts go" in done(new)
 
@@ -94,7 +94,7 @@ def test_after_the_first_verified_user_only_the_check_and_the_alerts_stay_open(n
     type(session).objects.filter(pk=session.pk).update(**verified)
     assert "Send a test to yourself" in open_steps(new)
     type(session).objects.filter(pk=session.pk).update(is_test=False)
-    assert open_steps(new) == {"Check its credentials", "Choose where alerts go"}
+    assert open_steps(new) == {"Check the credentials", "Choose where alerts go"}
     assert b"Getting started" in owner.get(page_of(new)).content
 
 
@@ -123,7 +123,7 @@ def test_a_check_that_fails_is_not_done(new):
         project=new, channel="sms", provider_type="http", name="Away", values={"url": "http://127.0.0.1:9/send"}
     )
     assert not accounts.check_provider(provider).is_ok
-    assert "Check its credentials" not in done(new)
+    assert "Check the credentials" not in done(new)
 
 
 def test_the_programs_have_the_own_address_and_the_keys_beginning(new, owner):

@@ -35,7 +35,7 @@ def test_only_who_sees_addresses_lets_events_tell_them(panel, sees):
     Membership.objects.filter(project=panel.project).update(sees_addresses=sees, role=Role.DEVELOPER)
     page = change(panel, event_recipients="on").content.decode()
     assert panel.project.event_recipients is sees
-    assert ("Only who sees whole addresses may switch this on." in page) is not sees
+    assert ("Only members who can see full addresses may turn this on." in page) is not sees
 
 
 def test_who_does_not_see_addresses_changes_what_else_there_is_and_switches_them_off(panel):
@@ -84,7 +84,7 @@ def test_the_list_leads_to_what_the_role_may_open(panel):
         "Connections",
         "Example code",
         "Hosted page",
-        "Set-up file",
+        "Configuration file",
     }
     assert "People" in titles[Role.ANALYST]
 
@@ -163,7 +163,7 @@ def test_a_wrong_entry_of_a_list_is_refused_on_its_field(panel, field, text):
 
 def test_codes_of_4_are_warned_of(panel):
     response = change(panel, code_length="4")
-    assert "codes of 4: lower security" in response.content.decode()
+    assert "codes of length 4: lower security" in response.content.decode()
     page = panel.as_("owner").get(page_with(panel.project, "code_length"))
     assert "Lower security: codes of 4." in page.content.decode()
 
@@ -207,8 +207,8 @@ def test_the_first_keys_page_says_which_secrets_are_shown_once(panel):
     values = {"name": "New one", "site_url": "", "language": "en"}
     context = panel.as_("root").post(reverse("admin:verification_project_add"), values).context
     notes = {name: note for name, _, note in context["secrets"]}
-    assert context["warning"].startswith("Copy both keys now.")
-    assert "shows it again" in notes["Webhook secret"]
+    assert context["warning"].startswith("Copy these keys now;")
+    assert "view it again" in notes["Webhook secret"]
 
 
 def test_a_new_project_is_saved_in_one_way(panel):
@@ -261,12 +261,12 @@ def test_challenges_of_our_own_need_none(panel):
 
 def test_deleting_a_project_takes_its_name_and_no_row_of_its_traffic(panel):
     page, client = reverse("admin:verification_project_delete", args=(panel.project.pk,)), panel.as_("root")
-    assert "That is not its name" in client.post(page, {"name": "Theirs", "post": "yes"}).content.decode()
+    assert "The name does not match" in client.post(page, {"name": "Theirs", "post": "yes"}).content.decode()
     panel.project.refresh_from_db()
     assert panel.project.is_enabled and panel.project.deleted_at is None
     with CaptureQueriesContext(connection) as asked:
         answer = client.post(page, {"name": "Ours"}, follow=True)
-    assert "stopped and out of sight" in answer.content.decode()
+    assert "stopped and hidden" in answer.content.decode()
     assert not [each["sql"] for each in asked if 'FROM "verification_message"' in each["sql"]]
     assert Message.objects.filter(project=panel.project).exists()
 
@@ -293,7 +293,7 @@ def test_a_project_that_is_being_deleted_is_shown_to_nobody(panel):
 
 
 def test_a_name_that_phones_make_a_link_of_leads_to_the_projects_site(panel):
-    assert "reads as a link" in change(panel, name="evil.com").content.decode()
+    assert "looks like a link" in change(panel, name="evil.com").content.decode()
     assert panel.project.name == "Ours"
     change(panel, name="shop.example", site_url="https://shop.example/")
     assert panel.project.name == "shop.example"
@@ -333,5 +333,5 @@ def test_a_test_project_says_so_on_the_pages_of_its_rows(panel):
 
 def test_a_project_with_traffic_does_not_become_a_test_project(panel):
     errors = change(panel, is_sandbox="on").context["adminform"].form.errors
-    assert "stays what it is" in str(errors["is_sandbox"])
+    assert "no longer be changed" in str(errors["is_sandbox"])
     assert not panel.project.is_sandbox

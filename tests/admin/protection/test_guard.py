@@ -19,7 +19,7 @@ def lift(panel, who, block):
 
 def test_its_page_says_which_rule_why_until_when_and_how_many(panel, block):
     page = panel.as_("owner").get(reverse("admin:verification_guardblock_change", args=(block.pk,))).content.decode()
-    for text in ("Many numbers of one prefix", "+491511234…", "11 unverified numbers", "the limit is 10", "Lift now"):
+    for text in ("Many numbers with one prefix", "+491511234…", "11 unverified numbers", "(limit: 10)", "Lift now"):
         assert text in page
 
 
@@ -55,5 +55,5 @@ def test_a_lifted_block_refuses_no_more_and_names_who_lifted_it_without_a_link(p
     assert "are refused until" in client.get(page).content.decode()
     client.post(reverse("admin:verification_guardblock_lift", args=(block.pk,)))
     shown = client.get(page).content.decode()
-    assert "It was lifted." in shown and "are refused until" not in shown
+    assert "The block was lifted." in shown and "are refused until" not in shown
     assert "owner" in shown and "/auth/user/" not in shown

@@ -24,7 +24,7 @@ def priced(panel):
 
 def test_an_empty_list_says_what_to_do(panel):
     text = panel.as_("owner").get(page("show_prices", panel)).content.decode()
-    assert "the cost of its messages is unknown" in text
+    assert "so message costs are unknown" in text
 
 
 def test_a_list_is_compared_before_it_is_saved(priced):
@@ -50,7 +50,7 @@ def test_a_file_does_as_well(panel):
     [
         ({"text": LIST + "+49,free,EUR,segment"}, "Line 4: &#x27;free&#x27; is not a price."),
         ({"text": ""}, "The list is empty."),
-        ({"file": SimpleUploadedFile("prices.xlsx", b"\xff\xfe\x00")}, "The file is no text in UTF-8."),
+        ({"file": SimpleUploadedFile("prices.xlsx", b"\xff\xfe\x00")}, "The file is not UTF-8 text."),
     ],
 )
 def test_a_wrong_list_is_refused_and_changes_nothing(priced, given, fault):

@@ -117,7 +117,7 @@ def test_what_no_key_opens_stays_until_it_is_entered_again(panel):
     Provider.objects.update(secrets=encrypt("{}", binding="elsewhere"), hook_secret=encrypt("x", binding="elsewhere"))
     page = reverse("admin:verification_provider_change", args=(provider.pk,))
     shown = client.get(page)
-    assert "Saving makes a new one" in shown.content.decode()
+    assert "Saving creates a new one" in shown.content.decode()
     assert str(UNREADABLE) in str(client.post(page, form_values(shown)).context["errors"])
     assert client.post(page, form_values(shown) | {"setting_headers": "X-Key: again"}).status_code == 302
     provider.refresh_from_db()
@@ -194,10 +194,10 @@ def test_a_bot_is_not_connected_to_an_address_that_telegram_does_not_call(panel)
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
-        (http_server.answer(200, {}), "Whether it works is not known"),
-        (http_server.answer(500, {}), "Whether it works is not known"),
-        (http_server.answer(401, {}), "It does not work"),
-        (http_server.hang_up(), "It does not work"),
+        (http_server.answer(200, {}), "Reachable; credentials"),
+        (http_server.answer(500, {}), "Reachable; credentials"),
+        (http_server.answer(401, {}), "Not working."),
+        (http_server.hang_up(), "Not working."),
     ],
 )
 def test_a_gateway_that_is_only_reached_is_not_said_to_work(panel, behaviour, said):
@@ -208,7 +208,7 @@ def test_a_gateway_that_is_only_reached_is_not_said_to_work(panel, behaviour, sa
         )
         page = reverse("admin:verification_provider_check_credentials", args=(row.pk,))
         shown = panel.as_("owner").post(page).content.decode()
-    assert said in shown and "It works." not in shown
+    assert said in shown and "Working." not in shown
 
 
 def test_checking_asks_on_a_post_and_shows_the_answer(panel):
@@ -300,7 +300,7 @@ def test_the_vendors_guide_stands_beside_the_form(panel):
     page = panel.as_("root").get(add_page("system", "sms/twilio")).content.decode()
     assert "In the console take the account SID" in page
     assert 'href="/docs/guides/providers/twilio/"' in page
-    assert "once the provider is saved" in page
+    assert "after you save the provider" in page
     saved = factories.provider(project=panel.project, channel="sms", type="http", name="Ours too")
     page = panel.as_("owner").get(reverse("admin:verification_provider_change", args=(saved.pk,))).content.decode()
     assert 'data-copy="ww-hook"' in page and hook_url(saved) in page

@@ -35,7 +35,7 @@ def page(panel, provider, country="BR", percent=100, **more):
 def test_a_rule_is_previewed_before_anything_changes(two):
     panel, _first, second = two
     shown = panel.as_("owner").get(page(panel, second))
-    assert shown.context["sentence"] == f"All messages to {format_country('BR')} go to Northwind first."
+    assert shown.context["sentence"] == "All messages to BR are sent to Northwind first."
     assert {row.name: (row.before, row.after) for row in shown.context["rows"]}["Northwind"] == ("0 %", "100 %")
     assert not RoutingRule.objects.exists()
 
@@ -55,7 +55,7 @@ def test_undo_stands_in_the_list_and_asks_first(two):
     shown = owner.get(LIST).content.decode()
     assert f"Our gateway is paused for {format_country('BR')}." in shown
     assert undo in shown
-    assert "Without this rule, the channel&#x27;s own routing applies again." in owner.get(undo).content.decode()
+    assert "If you remove this rule, the channel&#x27;s own routing applies again." in owner.get(undo).content.decode()
     assert RoutingRule.objects.exists()
     owner.post(undo, {"post": "yes"})
     assert not RoutingRule.objects.exists()
@@ -67,7 +67,7 @@ def test_a_refusal_says_why_and_changes_nothing(two):
     Provider.objects.filter(project=panel.project, channel="sms").exclude(pk=first.pk).update(is_enabled=False)
     answer = panel.as_("owner").post(page(panel, first, percent=0))
     assert answer.status_code == 400
-    assert "No other provider would carry these messages over SMS" in answer.content.decode()
+    assert "No other SMS provider can send these messages" in answer.content.decode()
     assert not RoutingRule.objects.exists()
 
 

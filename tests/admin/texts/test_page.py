@@ -33,8 +33,8 @@ def test_all_languages_stand_side_by_side_with_whose_text_goes_out(panel):
     panel.project.languages = ["de", "de-AT", "fr", "lv"]
     panel.project.save()
     found = cells(panel.as_("owner").get(LIST))
-    assert (found["de"], found["de-AT"], found["fr"]) == ("Yours", "Yours, from de", "Ours")
-    assert found["lv"] == "Missing: English goes out"
+    assert (found["de"], found["de-AT"], found["fr"]) == ("Custom", "Custom, from de", "Default")
+    assert found["lv"] == "Missing: English is sent"
     shown = {line.language for line in panel.as_("owner").get(LIST).context["matrix"].lines}
     assert shown == {"de", "de-AT", "fr", "lv", "en"}
 
@@ -61,7 +61,7 @@ def test_the_preview_shows_what_was_typed_and_saves_nothing(panel):
     response = panel.as_("owner").post(PREVIEW, values)
     shown = response.content.decode()
     assert "471836 by &lt;b&gt;Ours&lt;/b&gt;\n<mark>’</mark>" in shown
-    assert "1 SMS: 23 of 70 characters, UCS-2." in shown and "Without: 1 SMS." in shown
+    assert "1 SMS: 23 of 70 characters, UCS-2." in shown and "Without it: 1 SMS." in shown
     assert not MessageTemplate.objects.filter(language="en").exists()
 
 
@@ -69,7 +69,7 @@ def test_the_preview_of_a_mail_keeps_its_page_within_the_frame(panel):
     values = about(panel, channel="email", text='"><script>alert(1)</script> {code}', subject="{code} at evil.com")
     shown = panel.as_("owner").post(PREVIEW, values).content.decode()
     assert "<script>alert" not in shown and 'sandbox=""' in shown
-    assert "evil.com reads as a link" in shown
+    assert "evil.com looks like a link" in shown
 
 
 @pytest.mark.parametrize(("who", "number"), [("stranger", 200), ("anonymous", 302)])
@@ -85,16 +85,16 @@ def test_the_preview_tells_nobody_else_the_project_s_name(panel, who, number):
 )
 def test_a_preview_of_what_there_is_not_asks_to_choose(panel, values):
     response = panel.as_("owner").post(PREVIEW, about(panel, text="{code}", **values))
-    assert "Choose the project, the channel and the language" in response.content.decode()
+    assert "Choose project, channel and language" in response.content.decode()
     assert panel.as_("owner").get(PREVIEW).status_code == 405
 
 
 @pytest.mark.parametrize(
     ("countries", "places", "told"),
     [
-        ([], {"": "0.05"}, "1,000 codes over Our gateway: 100.00 EUR."),
-        ([], {"": "0.05", "DE": "0.07"}, "1,000 codes over Our gateway: 100.00 to 140.00 EUR, by country."),
-        (["DE"], {"": "0.05", "DE": "0.07"}, "1,000 codes over Our gateway: 140.00 EUR."),
+        ([], {"": "0.05"}, "1,000 codes with Our gateway: 100.00 EUR."),
+        ([], {"": "0.05", "DE": "0.07"}, "1,000 codes with Our gateway: 100.00 to 140.00 EUR, by country."),
+        (["DE"], {"": "0.05", "DE": "0.07"}, "1,000 codes with Our gateway: 140.00 EUR."),
         (["FR"], {"DE": "0.07"}, None),
     ],
 )
@@ -112,14 +112,14 @@ def test_the_price_of_a_thousand_is_told_where_it_is_known(panel, countries, pla
 def test_each_finding_says_what_to_do(panel):
     values = about(panel, language="it", text="Your {name} \x1b" + "x" * 480)
     found = " ".join(errors(panel.as_("owner").post(reverse("admin:verification_messagetemplate_add"), values))["text"])
-    for remedy in ("Write it where", "Use {code}, {project} and {minutes}", "Type the text anew", "Shorten it."):
+    for remedy in ("Put it where", "Use {code}, {project} and {minutes}", "Type it again", "Shorten it."):
         assert remedy in found
 
 
 def test_advice_keeps_no_text_from_being_saved(panel):
     values = about(panel, language="it", text="{code}")
     shown = panel.as_("owner").post(PREVIEW, values).content.decode()
-    assert "Nothing says who sends it." in shown
+    assert "who sent it. Add" in shown
     panel.as_("owner").post(reverse("admin:verification_messagetemplate_add"), values)
     assert MessageTemplate.objects.filter(language="it").exists()
 
@@ -139,7 +139,7 @@ def test_the_saved_text_is_sent_to_oneself_in_its_language(panel):
     message = Message.objects.get(recipient__address=NUMBER)
     assert response.url == reverse("admin:verification_message_change", args=(message.pk,)) + "?live"
     assert (message.language, message.session_id, message.channel) == ("de", None, "sms")
-    line = AuditEntry.objects.get(action__startswith="Sent a text to themselves")
+    line = AuditEntry.objects.get(action__startswith="Sent themselves a text")
     assert line.project_id == panel.project.pk and NUMBER not in line.action + line.object_label
 
 

@@ -91,7 +91,7 @@ def test_it_says_so_where_the_store_is_away(panel, monkeypatch):
     monkeypatch.setattr(ProviderStore, "_redis", refuse)
     response = inbox_of(panel, "owner")
     assert response.status_code == 200
-    assert "does not answer" in response.content.decode()
+    assert "does not respond" in response.content.decode()
 
 
 def test_it_refreshes_by_itself_when_asked(panel):
@@ -114,4 +114,4 @@ def test_in_production_there_is_neither_an_inbox_nor_a_way_to_add_one(panel, set
     adding = panel.as_("root").get(reverse("admin:verification_provider_add")).content.decode()
     assert "sms/http" in adding and "sms/inbox" not in adding and "sms/console" not in adding
     listed = panel.as_("root").get(reverse("admin:verification_provider_changelist")).content.decode()
-    assert "shows codes, not run here" in listed
+    assert "shows codes, not available here" in listed

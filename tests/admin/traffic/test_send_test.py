@@ -34,7 +34,7 @@ def test_a_test_goes_over_its_provider_and_no_other_and_leads_to_its_way(panel):
     message = sent().get()
     assert (message.pinned_provider, message.session_id) == (panel.rows[Provider], None)
     assert response.url == reverse("admin:verification_message_change", args=(message.pk,)) + "?live"
-    line = AuditEntry.objects.get(action__startswith="Sent a test to themselves")
+    line = AuditEntry.objects.get(action__startswith="Sent themselves a test")
     assert line.project_id == panel.project.pk and NUMBER not in line.action + line.object_label
 
 
@@ -68,7 +68,7 @@ def test_the_limits_hold_for_tests(panel):
 def test_a_provider_that_is_off_is_named_as_the_reason(panel):
     Provider.objects.filter(pk=panel.rows[Provider].pk).update(is_enabled=False)
     response = sent_once(panel.as_("owner"), page_of(panel, Provider), to=NUMBER)
-    assert "The provider is disabled" in response.context["form"].errors["to"][0]
+    assert "The provider is off" in response.context["form"].errors["to"][0]
 
 
 def test_a_system_providers_test_counts_for_the_project_that_the_operator_names(panel):

@@ -312,7 +312,7 @@ def test_a_callback_url_that_is_no_public_https_address_is_a_wrong_field(api, se
     assert not Message.objects.exists()
 
 
-TOO_LONG = "The host name is too long: at most 253 characters are possible, and 63 from one dot to the next."
+TOO_LONG = "The host name is too long: at most 253 characters, and 63 between two dots."
 
 
 @pytest.mark.parametrize(

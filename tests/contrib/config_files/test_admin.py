@@ -53,7 +53,7 @@ def test_a_difference_is_shown_and_nothing_is_changed(panel):
 def test_a_difference_that_was_agreed_to_is_applied_and_is_on_record(panel):
     client, shown = look(panel, {"Ours": {"settings": {"code_length": 4}}})
     done = agree(client, panel, shown)
-    assert "The file is applied: 1 change." in done.content.decode()
+    assert "File applied: 1 change." in done.content.decode()
     panel.project.refresh_from_db()
     assert panel.project.code_length == 4
     line = AuditEntry.objects.get(action="applied a set-up file (1 change)")
@@ -63,7 +63,7 @@ def test_a_difference_that_was_agreed_to_is_applied_and_is_on_record(panel):
 def test_a_file_is_uploaded_too_and_its_name_does_not_matter(panel):
     upload = SimpleUploadedFile("a.yaml", text_of(file_with({"Elsewhere": {"settings": {"code_length": 4}}})).encode())
     shown = panel.as_("owner").post(page_of(panel), {"upload": upload, "text": ""}).content.decode()
-    assert "The file calls the project “Elsewhere”" in shown and "Apply 1 change" in shown
+    assert "The file names the project “Elsewhere”" in shown and "Apply 1 change" in shown
 
 
 def test_what_was_downloaded_has_nothing_to_change(panel):
@@ -99,7 +99,7 @@ def test_applying_asks_who_it_is(panel):
     session = client.session
     session[CONFIRMED] = 0
     session.save()
-    assert "Is it you?" in agree(client, panel, shown).content.decode()
+    assert "Confirm it's you" in agree(client, panel, shown).content.decode()
     panel.project.refresh_from_db()
     assert panel.project.code_length == 6
 
@@ -119,14 +119,14 @@ def test_no_file_shows_whole_recipients_to_who_does_not_see_them(panel, sees):
     _, shown = look(panel, {"Ours": {"settings": {"event_recipients": True}}})
     page = shown.content.decode()
     assert ("Apply 1 change" in page) is sees
-    assert ("Only who sees whole addresses may switch this on." in page) is not sees
+    assert ("Only members who can see full addresses may turn this on." in page) is not sees
 
 
 def test_a_file_that_was_shown_is_judged_again_by_who_applies_it(panel):
     Membership.objects.filter(project=panel.project).update(sees_addresses=True)
     client, shown = look(panel, {"Ours": {"settings": {"event_recipients": True}}})
     Membership.objects.filter(project=panel.project).update(sees_addresses=False)
-    assert "Only who sees whole addresses" in agree(client, panel, shown).content.decode()
+    assert "Only members who can see full addresses" in agree(client, panel, shown).content.decode()
     panel.project.refresh_from_db()
     assert not panel.project.event_recipients
 
@@ -149,10 +149,13 @@ def test_others_find_no_page(panel, name):
         ("", "Choose a file, or paste its text."),
         ("a: [", "This is not YAML"),
         ("a" * (MAX_BYTES + 1), "more than 64 kB"),
-        ({}, "accepts a file with one project"),
-        ({"Ours": {}, "Theirs": {}}, "accepts a file with one project"),
-        ({"Ours": {"settings": {"code_length": 5}}}, "line 5: projects.Ours.settings.code_length: write one of 4, 6"),
-        ({"Ours": {"settings": {"is_enabled": False}}}, "a file cannot set this"),
+        ({}, "takes a file of one project"),
+        ({"Ours": {}, "Theirs": {}}, "takes a file of one project"),
+        (
+            {"Ours": {"settings": {"code_length": 5}}},
+            "line 5: projects.Ours.settings.code_length: enter one of 4, 6",
+        ),
+        ({"Ours": {"settings": {"is_enabled": False}}}, "this cannot be set by a file"),
         ({"Ours": {"settings": {"site_url": "<script>"}}}, "projects.Ours.settings.site_url"),
     ],
 )

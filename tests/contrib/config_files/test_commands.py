@@ -116,7 +116,7 @@ def test_apply_reads_no_file_beside_the_folder(file, tmp_path, name):
     (tmp_path / "secrets").mkdir()
     (tmp_path / "sms_password").write_text("beside")
     wanted = {**GATEWAY, "settings": {**GATEWAY["settings"], "password": {"secret": name}}}
-    with pytest.raises(CommandError, match="write a name of up to 100 letters"):
+    with pytest.raises(CommandError, match="enter a name of up to 100 letters"):
         run("apply", file({"Shop": {"providers": {"sms": {"Gateway": wanted}}}}), "--yes", "--secrets", str(tmp_path))
 
 

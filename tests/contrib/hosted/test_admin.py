@@ -20,9 +20,9 @@ def address(panel, name="show_hosted_page", project=None):
 
 def test_it_is_off_until_its_owner_switches_it_on(panel):
     client = panel.as_("owner")
-    assert "The page is on" not in client.get(address(panel)).content.decode()
+    assert "The page is active" not in client.get(address(panel)).content.decode()
     shown = client.post(address(panel), GIVEN, follow=True).content.decode()
-    assert "The page is on" in shown and str(panel.project.public_id) in shown
+    assert "The page is active" in shown and str(panel.project.public_id) in shown
     page = HostedPage.objects.get(project=panel.project)
     assert (page.return_addresses, page.accent) == ([BACK], "#0f766e")
     assert page.key_text not in shown
@@ -38,7 +38,7 @@ def test_the_audit_log_tells_the_new_addresses_and_not_the_key(panel):
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("return_addresses", "http://shop.example/", "cannot be returned to"),
+        ("return_addresses", "http://shop.example/", "cannot be used as a return URL"),
         ("return_addresses", "", "needs an address to lead back to"),
         ("accent", "red;}", "Write a colour as"),
         ("hand_over", "query", "Select a valid choice"),
@@ -80,5 +80,5 @@ def test_new_addresses_are_asked_about_again(panel):
     session = client.session
     session.pop(CONFIRMED, None)
     session.save()
-    assert "Is it you?" in client.post(address(panel), GIVEN).content.decode()
+    assert "Confirm it's you" in client.post(address(panel), GIVEN).content.decode()
     assert not HostedPage.objects.exists()

@@ -48,5 +48,5 @@ def test_the_page_tells_what_would_have_been_saved_as_an_estimate(panel):
     caching.clear_all()
     text = panel.as_("owner").get(page_of(panel)).content.decode()
     assert "An estimate from the last 30 whole days" in text
-    assert "Best for the money: USD" in text
+    assert "Cheapest per verified user: USD" in text
     assert panel.as_("stranger").get(page_of(panel)).status_code != 200

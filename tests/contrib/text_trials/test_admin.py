@@ -27,7 +27,7 @@ def test_a_text_is_tried_and_taken(panel):
     trial = TextVariant.objects.get()
     assert (trial.text, trial.share) == ("{code}: new from {project}", 40)
     shown = panel.as_("owner").get(variant_page(panel, language="de")).content.decode()
-    assert "Not enough yet" in shown and "471836: new from Ours" in shown and "471836 ist Ihr Code." in shown
+    assert "Not enough data yet" in shown and "471836: new from Ours" in shown and "471836 ist Ihr Code." in shown
 
     hour = timezone.now().replace(minute=0, second=0, microsecond=0)
     for is_variant, verified in ((False, 600), (True, 900)):
@@ -43,7 +43,7 @@ def test_a_text_is_tried_and_taken(panel):
 def test_a_trial_that_is_refused_says_why_beside_the_text(panel):
     response = start_trial(panel, text="evil.example", share="40")
     shown = response.content.decode()
-    assert response.status_code == 200 and "evil.example reads as a link" in shown and "{code} is missing" in shown
+    assert response.status_code == 200 and "evil.example looks like a link" in shown and "{code} is missing" in shown
     assert not TextVariant.objects.exists()
 
 
@@ -68,4 +68,4 @@ def test_a_stranger_neither_sees_nor_ends_a_trial(panel):
 
 def test_the_matrix_says_where_a_text_is_tried(panel):
     start_trial(panel)
-    assert "Trial runs" in panel.as_("owner").get(LIST).content.decode()
+    assert "A/B test running" in panel.as_("owner").get(LIST).content.decode()

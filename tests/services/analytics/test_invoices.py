@@ -73,10 +73,10 @@ def test_the_file_shows_how_its_days_are_written():
         (f"{TODAY},DE,=1+1,1", "the amount is not a number|^$"),
         (f"{TODAY},DE,1,1.5", "the message count is not a whole number"),
         (f"{TODAY},DE,1,-4", "the message count is not a whole number"),
-        (f"{TODAY},Germany,1,1", "neither a country of two letters nor a phone number"),
-        ("1999-01-01,DE,1,1", "the date is none of the last 25 months"),
-        ("2026-99-99,DE,1,1", "the date is none of the last 25 months"),
-        ("later,DE,1,1", "the date is none of the last 25 months"),
+        (f"{TODAY},Germany,1,1", "no two-letter country code or phone number"),
+        ("1999-01-01,DE,1,1", "the date is not within the last 25 months"),
+        ("2026-99-99,DE,1,1", "the date is not within the last 25 months"),
+        ("later,DE,1,1", "the date is not within the last 25 months"),
         (f"{TODAY}", "neither a country"),
     ],
 )
@@ -93,7 +93,7 @@ def test_a_line_that_cannot_be_read_is_left_out_and_named_by_its_number_alone(li
 
 def test_another_currency_is_left_out():
     found = read(f"date,country,price,currency\n{TODAY},DE,2,USD\n{TODAY},DE,3,EUR\n")
-    assert found.reasons == ["Line 3: another currency than USD."]
+    assert found.reasons == ["Line 3: the currency is not USD."]
 
 
 @pytest.mark.parametrize(

@@ -294,7 +294,7 @@ def test_wrong_codes_alone(making):
     made = making()
     made.delivered()
     made.wrong_codes(2)
-    assert made.told().diagnosis.sentence.endswith("the user entered 2 wrong codes and then gave up.")
+    assert made.told().diagnosis.sentence.endswith("the user entered 2 wrong codes and gave up.")
 
 
 def test_wrong_codes_that_locked_it(making):

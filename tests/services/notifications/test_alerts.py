@@ -182,7 +182,7 @@ def test_a_mail_that_cannot_be_written_is_given_up_like_one_that_cannot_be_sent(
     raised(project)
     run()
     alert = Alert.objects.get()
-    assert (mail.outbox, alert.error) == ([], "e-mail: The mail contains a character that no mail may have")
+    assert (mail.outbox, alert.error) == ([], "e-mail: The e-mail contains a character that is not allowed")
     Alert.objects.update(tries=50, due_at=timezone.now())
     run()
     assert Alert.objects.get().due_at is None

@@ -69,7 +69,7 @@ def test_a_test_project_takes_no_vendors_provider_and_no_other_the_sandbox(made,
     with pytest.raises(UserError, match="Create a live project"):
         connect(made.project, "http", values=HTTP)
     for other in (project.row, None):
-        with pytest.raises(UserError, match="Only test projects have the sandbox"):
+        with pytest.raises(UserError, match="The sandbox is only for test projects"):
             connect(other, "sandbox")
 
 

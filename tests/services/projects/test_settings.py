@@ -37,9 +37,9 @@ def test_a_setting_has_one_writing(project, name, text, kept):
 @pytest.mark.django_db
 @pytest.mark.parametrize("prefix", ["+0", "+049", "+", "+49x", "+1234567890123456"])
 def test_a_provider_and_a_list_refuse_the_same_prefixes(project, prefix):
-    with pytest.raises(ValidationError, match="does not begin a phone number"):
+    with pytest.raises(ValidationError, match="is not a phone number prefix"):
         SenderRule._meta.get_field("prefix").clean(prefix, None)
-    with pytest.raises(UserError, match="does not begin a phone number"):
+    with pytest.raises(UserError, match="is not a phone number prefix"):
         add_entry(project=project.row, kind="block", subject="prefix", value=prefix)
     assert not ListEntry.objects.exists()
 
@@ -47,5 +47,5 @@ def test_a_provider_and_a_list_refuse_the_same_prefixes(project, prefix):
 @pytest.mark.django_db
 @pytest.mark.parametrize("text", ["9" * 5_000, "-1", "1.5", ""])
 def test_a_limit_that_is_no_whole_number_says_so(project, text):
-    with pytest.raises(UserError, match="write a whole number"):
+    with pytest.raises(UserError, match="enter a whole number"):
         set_project(project=project.row, values={"sends_per_day": text})

@@ -82,7 +82,7 @@ def test_from_twice_as_many_on_it_is_kept_from_checking(api, project, outbox):
     answer = guess(api, 1)
     assert problem(answer) == (429, "rate_limited")
     assert 29 * 60 < answer.data["retry_after"] <= 30 * 60
-    assert Alert.objects.filter(title=f"Checks from {GUESSER} are refused").exists()
+    assert Alert.objects.filter(title=f"Code checks from {GUESSER} are refused").exists()
 
 
 def test_a_refused_check_spends_no_attempt_and_others_still_check(api, outbox):

@@ -157,9 +157,9 @@ def test_the_owner_reads_which_network_and_why(ask, project):
     findings.sweep()
     noted, alert = Decision.objects.get(), Alert.objects.get()
     assert (noted.rule, noted.subject, noted.refused) == ("network_countries", STRANGE, 1)
-    assert alert.title == f"SMS and calls that {STRANGE} asks for are refused"
+    assert alert.title == f"SMS and calls requested by {STRANGE} are refused"
     assert (
-        "Of the last 4 SMS and calls of one client network within a day, to 4 countries, 0 were verified"
+        "One client network caused 4 SMS and calls to 4 countries within a day, of which 0 were verified"
         in alert.detail
     )
 

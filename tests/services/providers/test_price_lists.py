@@ -44,20 +44,20 @@ def test_spreadsheets_part_columns_by_other_marks_and_put_them_in_other_orders(m
         ("", "The list is empty."),
         ("to,price,currency\n+49,1,EUR", "Line 1: the column 'per' is missing."),
         ("to,price,currency,per,cost\n", "Line 1: there is no column 'cost'."),
-        ("to,to,price,currency,per\n", "Line 1: the column 'to' appears twice."),
+        ("to,to,price,currency,per\n", "Line 1: the column 'to' appears twice"),
         ("to,price,currency,per\n+49,0.05,EUR,segment\n\n+43,0,05,EUR,segment", "Line 4: it has 5 columns"),
         (
             'to;price;currency;per\n+49;"0,05";EUR;segment',
-            "Line 2: '0,05' is not a price. Write a number",
+            "Line 2: '0,05' is not a price. Enter a number with a decimal point",
         ),
         (HEADING + "+49,-0.05,EUR,segment", "Line 2: '-0.05' is not a price."),
         (HEADING + "+49,NaN,EUR,segment", "Line 2: 'NaN' is not a price."),
         (HEADING + "+49,0.123456789,EUR,segment", "Line 2: '0.123456789' is not a price."),
         (HEADING + "+49,0.05,EURO,segment", "Line 2: 'EURO' is not a currency."),
         (HEADING + "+49,0.05,EUR,sms", "Line 2: 'sms' is neither 'message' nor 'segment'."),
-        (HEADING + ",0.05,EUR,segment", "Line 2: this is not a destination."),
+        (HEADING + ",0.05,EUR,segment", "Line 2: the destination is missing."),
         (HEADING + "Germany,0.05,EUR,segment", "Line 2: 'Germany' is not a country."),
-        (HEADING + "+49a,0.05,EUR,segment", "Line 2: '+49a' does not begin a phone number."),
+        (HEADING + "+49a,0.05,EUR,segment", "Line 2: '+49a' is not a phone number prefix."),
         (HEADING + "+49,0.05,EUR,segment,31.01.2026", "Line 2: '31.01.2026' is not a day."),
         (HEADING + "+49,0.05,EUR,segment,0001-01-01", "Line 2: '0001-01-01' is not a day."),
         (",,,\n", "The list is empty."),
@@ -80,7 +80,7 @@ def test_all_wrong_lines_are_told_up_to_a_number():
     with pytest.raises(ListRefused) as caught:
         price_lists.read(HEADING + "x\n" * 30)
     assert len(caught.value.faults) == price_lists.MAX_FAULTS + 1
-    assert caught.value.faults[-1] == "And 10 more lines are wrong."
+    assert caught.value.faults[-1] == "10 more lines have errors."
 
 
 @pytest.mark.parametrize(

@@ -118,10 +118,10 @@ def test_undone_the_channel_chooses_as_before(project):
     ("values", "why"),
     [
         ({"name": "gone"}, "gone is disabled"),
-        ({"name": "elsewhere"}, "By its prefixes elsewhere does not serve"),
-        ({"name": "first", "percent": 20}, "Other rules already send 90 of 100"),
+        ({"name": "elsewhere"}, "elsewhere does not serve this country's prefix"),
+        ({"name": "first", "percent": 20}, "Other rules already route 90 %"),
         ({"name": "mail", "country": "BR"}, "E-mail addresses have no country"),
-        ({"name": "first", "percent": 0, "country": "US"}, "No other provider would carry these messages over SMS"),
+        ({"name": "first", "percent": 0, "country": "US"}, "No other SMS provider can send these messages"),
     ],
 )
 def test_what_would_do_nothing_or_stop_a_country_is_refused(project, values, why):

@@ -47,7 +47,7 @@ def test_a_number_that_the_guard_refused_does_not_seem_to_wait_for_a_bot_alone(a
     session = api.create(TO)
     assert (session.status_code, session.data["sent_to"]) == (200, None)
     assert why(session.data["session_id"]) == (
-        "The traffic guard refused SMS and calls to this number."
+        "The traffic guard blocked SMS and calls to this number."
         " The remaining channel is Telegram, whose bot the user has not started."
     )
 

@@ -81,9 +81,9 @@ def test_an_owner_of_another_project_changes_nobody_here(project, owner):
 
 def test_who_sees_no_addresses_lets_nobody_see_them(project, owner):
     second, support = a_member(project, "second"), a_member(project, "support", Role.SUPPORT)
-    with pytest.raises(UserError, match="whole addresses"):
+    with pytest.raises(UserError, match="full addresses"):
         people.change_role(support, role=Role.SUPPORT, sees_addresses=True, by=second.user)
-    with pytest.raises(UserError, match="whole addresses"):
+    with pytest.raises(UserError, match="full addresses"):
         invite(second, sees_addresses=True)
     people.change_role(support, role=Role.SUPPORT, sees_addresses=True, by=owner.user)
     support.refresh_from_db()

@@ -14,33 +14,30 @@ from django.utils.translation import gettext_lazy as _
 
 PAGES = {
     HTTPStatus.FORBIDDEN: (
-        _("You may not do this"),
+        _("You don't have permission"),
         _(
-            "Your account is not allowed to open this page or to take this step; the operator decides that. If you were"
-            " saving a form, it may have been open for too long: go back, load it again, and save once more."
+            "Your account does not have permission for this; ask the operator. If you were saving a form, it"
+            " may have been open too long: go back, reload it and save again."
         ),
     ),
     HTTPStatus.NOT_FOUND: (
-        _("There is nothing here"),
-        _("The page is gone, was never there, or belongs to a project that is not yours."),
+        _("Page not found"),
+        _("The page does not exist, or belongs to a project you are not a member of."),
     ),
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
-        _("This is too long"),
-        _(
-            "What you sent is longer than a form may be. Nothing of it was saved: go back, shorten the longest field,"
-            " and save again."
-        ),
+        _("Too much text"),
+        _("The form is larger than allowed, and nothing was saved. Go back, shorten the longest field and save again."),
     ),
     HTTPStatus.INTERNAL_SERVER_ERROR: (
-        _("Something went wrong on our side"),
+        _("Something went wrong"),
         _(
-            "Look whether your last step was carried out before you repeat it. The operator finds what happened in the"
-            " log by the id below."
+            "Check whether your last change was saved before you repeat it. The operator can find the cause"
+            " in the log by the ID below."
         ),
     ),
     HTTPStatus.SERVICE_UNAVAILABLE: (
         _("The database is busy"),
-        _("Wait a moment and try again. If it stays so, tell the operator the id below."),
+        _("Wait a moment and try again. If this persists, give the operator the ID below."),
     ),
 }
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 FIELD = "_once"
 SALT = "verification.admin.auth.form_tokens"
 RANDOM_BYTES = 12  # 96 bits: no two forms of a user have the same text
-USED = _("This form has been sent before, so it did nothing this time.")
-STALE = _("This form was open too long. Please send it once more.")
+USED = _("This form was already submitted, so nothing was done.")
+STALE = _("This form was open too long. Please submit it again.")
 
 
 def issue(request: HttpRequest) -> str:

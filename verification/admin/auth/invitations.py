@@ -32,11 +32,11 @@ GONE = 410  # the status of a link that was good once, or never
 
 class InvitedAccountForm(forms.Form):
     username = forms.CharField(
-        label=gettext_lazy("User name"),
+        label=gettext_lazy("Username"),
         max_length=150,
         validators=[User.username_validator],
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "username", "autofocus": True}),
-        help_text=gettext_lazy("You log in with it. Letters, digits and @ . + - _ only."),
+        help_text=gettext_lazy("You log in with it. Only letters, digits and @ . + - _"),
     )
     password = forms.CharField(
         label=gettext_lazy("Password"),
@@ -46,7 +46,7 @@ class InvitedAccountForm(forms.Form):
         help_text=gettext_lazy("At least 12 characters."),
     )
     again = forms.CharField(
-        label=gettext_lazy("Password again"),
+        label=gettext_lazy("Repeat password"),
         strip=False,
         max_length=256,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
@@ -59,13 +59,13 @@ class InvitedAccountForm(forms.Form):
     def clean_username(self) -> str:
         name = User.normalize_username(self.cleaned_data["username"])
         if User.objects.filter(username__iexact=name).exists():
-            raise forms.ValidationError(_("This name is taken. Choose another."))
+            raise forms.ValidationError(_("This username is already in use. Choose another."))
         return str(name)
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
         if "password" in values and "again" in values and values["password"] != values["again"]:
-            self.add_error("again", _("The two passwords are not the same."))
+            self.add_error("again", _("The passwords don't match."))
         if "password" in values:
             user = User(username=values.get("username", ""), email=self.email)
             try:
@@ -122,7 +122,7 @@ def _join_as(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     except UserError as error:
         messages.warning(request, str(error))
     else:
-        messages.success(request, _("You are in the project {project} now.").format(project=invitation.project))
+        messages.success(request, _("You are now a member of {project}.").format(project=invitation.project))
     request.session.pop(INVITED)
     return HttpResponseRedirect(reverse("admin:index"))
 
@@ -140,6 +140,6 @@ def _show(request: HttpRequest, invitation: Invitation, **more: Any) -> HttpResp
 
 
 def _over(request: HttpRequest) -> HttpResponse:
-    response = page(request, "join_over.html", _("This link is over"), text=invitations.OVER)
+    response = page(request, "join_over.html", _("This link has expired"), text=invitations.OVER)
     response.status_code = GONE
     return response

@@ -42,12 +42,12 @@ PENDING_SECONDS = 600  # how long the right password waits for the code: time to
 class PasswordForm(AuthenticationForm):
     error_messages = {
         **AuthenticationForm.error_messages,
-        "invalid_login": gettext_lazy("User name or password is not right. Mind upper and lower case."),
+        "invalid_login": gettext_lazy("Wrong username or password. Both are case-sensitive."),
     }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["username"].label = gettext_lazy("User name")
+        self.fields["username"].label = gettext_lazy("Username")
 
 
 class PasswordView(LoginView):
@@ -103,11 +103,11 @@ def second_step(request: HttpRequest) -> HttpResponse:
     form, key_error = CodeForm(request.POST if "code" in request.POST else None), ""
     if "answer" in request.POST:
         factor = _check_factor(request, user, lambda: _check_key(request, user))
-        key_error = "" if factor else _("That key was not accepted. Try again, or use a code.")
+        key_error = "" if factor else _("The key was not accepted. Try again, or use a code.")
     elif form.is_valid():
         factor = _check_factor(request, user, lambda: second_factor.check(user, form.cleaned_data["code"]))
         if not factor:
-            form.add_error("code", _("That is not right. A code is good once; wait for the next one and try again."))
+            form.add_error("code", _("Wrong code. Each code works once; wait for the next one and try again."))
     else:
         factor = None
     if factor:

@@ -52,20 +52,16 @@ def _answer(request: HttpRequest, user: Any) -> HttpResponse:
         }
         for login in logins.of(user)
     ]
-    title = _("Where you are logged in") if is_own else _("Where {user} is logged in").format(user=user.get_username())
+    title = _("Active sessions") if is_own else _("Active sessions of {user}").format(user=user.get_username())
     return page(request, "logins.html", title, rows=rows, is_own=is_own, others=[r for r in rows if not r["is_this"]])
 
 
 def _end(request: HttpRequest, user: User, here: str) -> str:
     if request.POST.get("step") == "all":
         number = logins.end_all(user, but=here)
-        return (
-            _("{number} ended. Their next click asks for the password.").format(number=number)
-            if number
-            else _("There was none to end.")
-        )
+        return _("{number} logged out.").format(number=number) if number else _("There were no other sessions.")
     try:
         wanted = uuid.UUID(request.POST.get("number", ""))
     except ValueError:
-        return _("There was none to end.")
-    return _("Ended. Its next click asks for the password.") if logins.end(user, wanted) else _("It was over.")
+        return _("There were no other sessions.")
+    return _("Logged out.") if logins.end(user, wanted) else _("This session had already ended.")

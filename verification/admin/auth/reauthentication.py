@@ -43,11 +43,11 @@ def confirmed(view: View) -> View:
         if held is None:
             return view(request, *args, **kwargs) if is_fresh(request) else _ask(request, _seal(request))
         if not (is_fresh(request) or _check_answer(request)):
-            return _ask(request, held, error=_("That is not right. Please try again."))
+            return _ask(request, held, error=_("That is not correct. Please try again."))
         try:
             request.POST = _unseal(request, held)  # type: ignore[assignment]
         except (DecryptionFailed, ValueError):
-            return _ask(request, held, error=_("The form was meant for another session. Please open it again."))
+            return _ask(request, held, error=_("This form belongs to another session. Please open it again."))
         return view(request, *args, **kwargs)
 
     return wrapped
@@ -84,7 +84,7 @@ def _ask(request: HttpRequest, held: str, error: str = "") -> HttpResponse:
     request.current_app = admin.site.name
     context = {
         **admin.site.each_context(request),
-        "title": _("Is it you?"),
+        "title": _("Confirm it's you"),
         "held": held,
         "error": error,
         "has_app": second_factor.has_app(request.user),  # type: ignore[arg-type]

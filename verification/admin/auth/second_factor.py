@@ -58,7 +58,7 @@ def own(request: HttpRequest) -> HttpResponse:
     return page(
         request,
         "second_factor.html",
-        _("Second factor"),
+        _("Two-factor authentication"),
         has_app=second_factor.has_app(user),
         keys=[_line(key) for key in security_keys.of(user)],
         codes_left=second_factor.recovery_codes_left(user),
@@ -89,13 +89,13 @@ def set_up(request: HttpRequest, user: User, *, next_page: str, back: str, **mor
         if codes is not None:
             request.session[FACTOR] = second_factor.app_name(request.session.pop(SHOWN))
             return show_codes(request, codes, next_page) if codes else HttpResponseRedirect(next_page)
-        form.add_error("code", _("This is not the code that the app shows now. Wait for the next one and try again."))
+        form.add_error("code", _("Wrong code. Wait for the app's next code and try again."))
     request.session[SHOWN], secret = second_factor.begin(user, device_id)
     picture = segno.make(second_factor.key_uri(user, secret), error="m").svg_inline(border=2, omitsize=True)
     return page(
         request,
         "enrol.html",
-        _("Set up your second factor"),
+        _("Set up two-factor authentication"),
         form=form,
         picture=mark_safe(picture),  # drawn by segno from an address that is quoted  # noqa: S308
         secret=" ".join(secret[start : start + 4] for start in range(0, len(secret), 4)),
@@ -122,7 +122,7 @@ def add_key(request: HttpRequest, user: User, form: webauthn.KeyForm, *, next_pa
     request.session[FACTOR] = request.session.get(FACTOR) or second_factor.key_name(key.pk)
     if codes:
         return show_codes(request, codes, next_page)
-    messages.success(request, _("{key} is added. From the next login on it opens the panel.").format(key=key.name))
+    messages.success(request, _("{key} was added. You can use it from your next login on.").format(key=key.name))
     return HttpResponseRedirect(next_page)
 
 
@@ -153,9 +153,9 @@ def _remove(request: HttpRequest, user: User, step: str) -> None:
     try:
         if kind == "remove_app":
             second_factor.remove_app(user)
-            text = _("The authenticator app is removed. Delete its entry on the phone too.")
+            text = _("The authenticator app was removed. Also delete the entry in the app.")
         elif kind == "remove_key" and number.isascii() and number.isdigit() and len(number) < 19:
-            text = _("{remove} is removed. Logins that it opened are over.").format(
+            text = _("{remove} was removed, and the sessions it opened were logged out.").format(
                 remove=security_keys.remove(user, int(number))
             )
         else:

@@ -31,16 +31,18 @@ CHALLENGE_SECONDS = 600  # how long a page may be open before its key is touched
 
 class KeyForm(forms.Form):
     name = forms.CharField(
-        label=gettext_lazy("Name of the key"),
+        label=gettext_lazy("Key name"),
         max_length=60,
         widget=UnfoldAdminTextInputWidget(
-            attrs={"autocomplete": "off", "placeholder": gettext_lazy("Blue key on my ring")}
+            attrs={"autocomplete": "off", "placeholder": gettext_lazy("Blue key on my key ring")}
         ),
     )
     answer = forms.CharField(
         max_length=security_keys.MAX_ANSWER_CHARACTERS,
         widget=forms.HiddenInput,
-        error_messages={"required": gettext_lazy("The browser sent no answer of a key. Load the page and try again.")},
+        error_messages={
+            "required": gettext_lazy("The browser sent no response from a key. Reload the page and try again.")
+        },
     )
 
 
@@ -78,7 +80,7 @@ def spend(request: HttpRequest) -> Ceremony:
     challenge = base64.b64decode(stored["text"])
     _unused, is_new = SpentForm.objects.get_or_create(digest=hashlib.sha256(challenge).digest())
     if not is_new:
-        raise UserError(_("This was sent before. Try again."))
+        raise UserError(_("This was already submitted. Try again."))
     return Ceremony(host=host, origins=_origins(request), challenge=challenge)
 
 

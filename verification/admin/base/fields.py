@@ -13,7 +13,7 @@ from unfold.widgets import UnfoldAdminCheckboxSelectMultipleWidget, UnfoldAdminT
 _SEPARATORS = re.compile(r"[,\s]+")
 
 
-ONE_A_LINE = _("One a line.")
+ONE_A_LINE = _("One per line.")
 
 
 class LinesField(forms.Field):

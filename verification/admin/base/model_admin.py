@@ -128,8 +128,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
     def _no_such_filter(self, request: HttpRequest) -> HttpResponse:
         context = self.page_context(
             request,
-            _("This list has no such filter."),
-            text=_("The address of this page may be mistyped or out of date. Open the list and choose a filter there."),
+            _("This list does not have this filter."),
+            text=_("The page's URL may be mistyped or out of date. Open the list and choose a filter there."),
             status=HTTPStatus.BAD_REQUEST,
             layout="admin/base_site.html",
             list_address=request.path,

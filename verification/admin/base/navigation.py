@@ -52,7 +52,7 @@ _INBOX = ((gettext_lazy("Inbox"), "inbox", "admin:verification_inbox"),)  # show
 _WITHIN_MESSAGES = ("admin:verification_inbox", "admin:verification_figures", "admin:verification_costs")
 _OPERATION = (
     (gettext_lazy("Kill switches"), "emergency_home", "admin:verification_killswitch_changelist"),
-    (gettext_lazy("Ceilings"), "vertical_align_top", "admin:verification_platform_changelist"),
+    (gettext_lazy("Platform limits"), "vertical_align_top", "admin:verification_platform_changelist"),
     (gettext_lazy("Exchange rates"), "currency_exchange", "admin:verification_exchangerate_changelist"),
     (gettext_lazy("Users"), "group", "admin:auth_user_changelist"),
 )
@@ -81,8 +81,8 @@ def menu_title(link: str, *, default: str) -> str:
 def account(request: HttpRequest) -> list[dict[str, Any]]:
     return [
         {"title": _("API reference"), "link": "/docs/"},
-        {"title": _("Where you are logged in"), "link": reverse("admin:logins")},
-        {"title": _("Second factor"), "link": reverse("admin:second_factor")},
+        {"title": _("Active sessions"), "link": reverse("admin:logins")},
+        {"title": _("Two-factor authentication"), "link": reverse("admin:second_factor")},
         {"title": _("Change password"), "link": reverse("admin:password_change")},
     ]
 

@@ -38,7 +38,7 @@ class InvoiceForm(forms.Form):
         label=gettext_lazy("Invoice as CSV"),
         widget=UnfoldAdminFileFieldWidget(attrs={"accept": ".csv,.txt,.tsv"}),
         help_text=gettext_lazy(
-            "A line for each message, or sums by day and country, with column names in the first line. Up to 3 MB."
+            "One line per message, or totals by day and country, with column names in the first line. Up to 3 MB."
         ),
     )
     currency = forms.RegexField(
@@ -46,13 +46,15 @@ class InvoiceForm(forms.Form):
         regex=r"\A[A-Za-z]{3}\Z",
         required=False,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off", "maxlength": 3}),
-        help_text=gettext_lazy("Three letters, such as EUR. Empty for the currency of the provider's price list."),
+        help_text=gettext_lazy(
+            "Three letters, such as EUR. Leave empty for the currency of the provider's price list."
+        ),
     )
     dates = forms.ChoiceField(
         label=gettext_lazy("Dates"),
         required=False,
         choices=[
-            ("", gettext_lazy("As the file shows")),
+            ("", gettext_lazy("Detect automatically")),
             (DAY_FIRST, gettext_lazy("Day first, 31/12/2026")),
             (MONTH_FIRST, gettext_lazy("Month first, 12/31/2026")),
         ],
@@ -139,11 +141,11 @@ def _context(found: Comparison) -> dict[str, Any]:
 def _sentence(found: Comparison) -> str:
     difference, currency = round(found.total.amount, 2), found.invoice.currency
     if not difference:
-        return _("The invoice and your messages come to the same sum.")
+        return _("The invoice matches your messages.")
     text = (
-        _("The invoice asks for {amount} {currency} more than your messages cost by your prices.")
+        _("The invoice is {amount} {currency} higher than your messages cost at your prices.")
         if difference > 0
-        else _("The invoice asks for {amount} {currency} less than your messages cost by your prices.")
+        else _("The invoice is {amount} {currency} lower than your messages cost at your prices.")
     )
     return text.format(amount=grouped(abs(difference), places=2), currency=currency)
 

@@ -116,7 +116,7 @@ def _tiles(spent: Spending, *, is_present: bool) -> list[Tile]:
     total, currency = spent.total, spent.total.currency
     before = amount(spent.total_before.known) if spent.total_before.sends else _("nothing sent")
     verified = sum(spent.verified["channel"].values())
-    note = _("at least: some messages have no price") if total.unknown and total.known is not None else ""
+    note = _("at least; some messages have no price") if total.unknown and total.known is not None else ""
     tiles = [
         Tile(
             _("Spent so far, {currency}").format(currency=currency)
@@ -135,7 +135,7 @@ def _tiles(spent: Spending, *, is_present: bool) -> list[Tile]:
             Tile(
                 _("Month forecast, {currency}").format(currency=currency),
                 "–" if forecast is None else grouped(round(forecast, 2)),
-                _("needs a week of traffic") if forecast is None else _("each day to come like its weekday lately"),
+                _("needs a week of traffic") if forecast is None else _("based on recent weekdays"),
             )
         )
     per = total.per(verified)
@@ -144,7 +144,9 @@ def _tiles(spent: Spending, *, is_present: bool) -> list[Tile]:
         Tile(
             _("Messages"),
             grouped(total.sends),
-            _("{number} without a price").format(number=grouped(total.unknown)) if total.unknown else _("all priced"),
+            _("{number} without a price").format(number=grouped(total.unknown))
+            if total.unknown
+            else _("all have prices"),
         )
     )
     return tiles

@@ -229,7 +229,7 @@ def _observed(projects: Any) -> str:
     new = sorted((end, name) for name, end in ends.items() if end is not None)
     if not new:
         return ""
-    return _("The traffic guard still observes countries and refuses none of them: {projects}.").format(
+    return _("The traffic guard only observes countries so far and blocks none: {projects}.").format(
         projects=", ".join(
             _("{project} until {day}").format(project=name, day=written_date(timezone.localtime(end), DAY))
             for end, name in new[:OBSERVED_SHOWN]

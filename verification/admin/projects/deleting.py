@@ -21,7 +21,8 @@ from verification.services.projects import deletion
 
 class DeletionForm(forms.Form):
     name = forms.CharField(
-        label=gettext_lazy("Its name, to be sure"), widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"})
+        label=gettext_lazy("Enter its name to confirm"),
+        widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
     )
 
 
@@ -45,7 +46,7 @@ def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_c
         form=form,
         intro=_(
             "Its keys stop working within a second. Its channels, providers, texts, recipients, sessions and"
-            " messages go, and do not come back. The audit log stays."
+            " messages are permanently deleted. The audit log is kept."
         ),
         submit=_("Delete the project"),
         is_dangerous=True,
@@ -53,10 +54,9 @@ def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_c
 
 
 def _confirm(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
-    page.log_change(request, project, gettext_noop("Asked for its deletion"))
+    page.log_change(request, project, gettext_noop("Requested its deletion"))
     text = _(
-        "{project} is stopped and out of sight. Workers remove its rows within the next minutes; its name"
-        " is free after that."
+        "{project} is stopped and hidden. Its data is deleted within minutes; after that, its name can be used again."
     ).format(project=project)
     page.message_user(request, text, messages.SUCCESS)
     return HttpResponseRedirect(reverse("admin:verification_project_changelist"))

@@ -23,8 +23,8 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         max_length=200,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
         help_text=_(
-            "Of the account at the provider; ALTCHA needs none. It is stored encrypted and not shown again. Left"
-            " empty, what is stored stays."
+            "From your account with the challenge provider; not needed for ALTCHA. It is stored encrypted and"
+            " not shown again. Leave empty to keep the stored value."
         ),
     )
 

@@ -51,12 +51,12 @@ class ChannelInline(ScopedInline):
 class ProviderInline(ChannelColumn, ScopedInline):
     model = Provider
     fields = readonly_fields = ("link", "channel_label", "type", "enabled", "priority")
-    verbose_name_plural = gettext_lazy("own providers")
+    verbose_name_plural = gettext_lazy("project's providers")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
 
-    @admin.display(description=gettext_lazy("Enabled"))
+    @admin.display(description=gettext_lazy("Active"))
     def enabled(self, provider: Provider) -> str:
         return yes_or_no(provider.is_enabled)
 
@@ -98,8 +98,8 @@ class FallbackForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         widget=UnfoldAdminSelectWidget,
     )
     wait_seconds = forms.IntegerField(
-        label=gettext_lazy("Wait, in seconds"),
-        help_text=gettext_lazy("How long a receipt is waited for before the code goes out over the next channel."),
+        label=gettext_lazy("Wait (seconds)"),
+        help_text=gettext_lazy("How long to wait for a delivery report before the code is sent by the next channel."),
         min_value=MIN_FALLBACK_WAIT_SECONDS,
         max_value=MAX_FALLBACK_WAIT_SECONDS,
         initial=30,
@@ -124,10 +124,10 @@ class FallbackInline(ScopedInline):
     formset = FallbackFormSet
     fields = ("position", "channel", "wait_seconds")
     verbose_name: Any = gettext_lazy("channel")
-    verbose_name_plural: Any = gettext_lazy("fall-back order")
+    verbose_name_plural: Any = gettext_lazy("fallback order")
     intro: Any = gettext_lazy(
-        "When a code does not arrive, the same code goes out over the next channel of this list that has not been"
-        " tried; the lowest position comes first. Each line says how long the receipt of its channel is waited for."
-        " With no list, nothing falls back."
+        "If a code is not delivered, the same code is sent by the next channel in this list that has not been"
+        " tried, lowest position first. Each line sets how long to wait for the delivery report. If the list"
+        " is empty, there is no fallback."
     )
     template_before = "admin/verification/inline_intro.html"

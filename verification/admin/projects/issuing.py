@@ -34,7 +34,7 @@ class IssueKeyForm(forms.Form):
     )
 
 
-@action(description=gettext_lazy("Issue a key"), icon="key", permissions=["act"], url_path="issue-key")
+@action(description=gettext_lazy("Create a key"), icon="key", permissions=["act"], url_path="issue-key")
 def issue_key(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Issue a key. Its text is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
     project: Project = page.find(request, object_id)
@@ -42,15 +42,15 @@ def issue_key(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
     if not form.is_valid():
         return page.ask(
             request,
-            _("Issue a key"),
+            _("Create a key"),
             row=project,
             form=form,
-            intro=_("The full key is shown once, right after this step. Keep it where your other secrets are."),
-            submit=_("Issue the key"),
+            intro=_("The full key is shown once, right after this step. Store it with your other secrets."),
+            submit=_("Create the key"),
             acts_once=True,
         )
     if fault := form_tokens.spend(request):
-        return page.refuse(request, project, _("{fault} No key was issued.").format(fault=fault))
+        return page.refuse(request, project, _("{fault} No key was created.").format(fault=fault))
     kind, lifetime = KeyKind(form.cleaned_data["kind"]), seconds_of(form.cleaned_data["lifetime"])
     try:
         issued = keys.issue_key(project=project, kind=kind, expires_in=lifetime, created_by=request.user)

@@ -51,53 +51,53 @@ def steps_of(project: Project) -> list[ChecklistStep]:
     steps = [
         ChecklistStep(
             _("Create an API key"),
-            _("Your app calls with it. It is shown once."),
+            _("Your app uses it to call the API. It is shown only once."),
             _page("project_issue_key", project.pk),
-            _("Issue a key"),
+            _("Create a key"),
             facts.has_key,
         ),
         ChecklistStep(
             _("Connect a provider"),
-            _("The account at a vendor that codes go out over."),
+            _("Your account at a vendor that sends the codes."),
             form_link("provider_add", project),
             _("Add a provider"),
             facts.has_provider,
         ),
         ChecklistStep(
-            _("Check its credentials"),
-            _("Asks the vendor whether it takes them. Nothing is sent."),
+            _("Check the credentials"),
+            _("Checks them with the vendor. Nothing is sent."),
             _check_link(project),
             _("Check"),
             facts.is_checked,
         ),
         ChecklistStep(
             _("Send a test to yourself"),
-            _("A simulated message, which reaches nobody. Its page tells what became of it.")
+            _("A simulated message that reaches nobody. Its page shows what happened to it.")
             if project.is_sandbox
-            else _("A real message. Its page tells what became of it."),
+            else _("A real message. Its page shows what happened to it."),
             _test_link(project),
             _("Send a test"),
             facts.has_sent_test,
         ),
         ChecklistStep(
-            _("Ask for a code from your app"),
-            _("The call in six languages, with your address filled in. The session appears here."),
+            _("Request a code from your app"),
+            _("Example code in six languages, with your URL filled in. The session then appears here."),
             _page("project_show_code", project.pk),
-            _("See the code"),
+            _("View example code"),
             facts.has_session,
         ),
         ChecklistStep(
             _("Verify the first user"),
-            _("Somebody enters the code that they got. Test logins do not count."),
+            _("Someone enters the code they received. Test logins don't count."),
             reverse("admin:verification_session_changelist", query={"project": project.pk}),
-            _("See the sessions"),
+            _("View sessions"),
             is_verified,
         ),
         ChecklistStep(
             _("Choose where alerts go"),
             _("Until you do, the project's members get them by e-mail.")
             if mail_server.has_mail_server()
-            else _("No mail server is set up, so alerts reach nobody until you do."),
+            else _("No mail server is set up, so nobody gets alerts until you do."),
             reverse("admin:verification_alertservice_changelist", query={"project": project.pk}),
             _("Set up alerts"),
             facts.has_alerts,

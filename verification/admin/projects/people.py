@@ -37,8 +37,10 @@ class InvitationForm(forms.Form):
     )
     sees_addresses = forms.BooleanField(
         required=False,
-        label=gettext_lazy("Sees whole addresses of recipients"),
-        help_text=gettext_lazy("One at a time, and on record. Only those who see them can let others see them."),
+        label=gettext_lazy("Can see full recipient addresses"),
+        help_text=gettext_lazy(
+            "One at a time, recorded in the audit log. Only members who have this permission can give it to others."
+        ),
         widget=UnfoldBooleanWidget,
     )
 
@@ -121,9 +123,9 @@ def _invite(page: ScopedAdmin, request: HttpRequest, project: Project, form: Inv
         form.add_error(None, str(error))
         return False
     said = (
-        _("An e-mail with a link goes to {given}. The link works for one day.")
+        _("An e-mail with a link was sent to {given}. The link works for one day.")
         if mail_server.has_mail_server()
-        else _("{given} is invited. No mail server is set up, so copy the link and send it yourself.")
+        else _("{given} was invited. No mail server is set up, so copy the link and send it yourself.")
     )
     page.message_user(request, said.format(given=given["email"]), messages.SUCCESS)
     return True
@@ -143,18 +145,18 @@ def _show_link(page: ScopedAdmin, request: HttpRequest, project: Project) -> Htt
     return page.show_secrets(
         request,
         project,
-        title=_("Link of the invitation"),
+        title=_("Invitation link"),
         warning=_("Send this link to {email}. It works once, within a day. Earlier links no longer work.").format(
             email=invitation.email
         ),
-        secrets=[(_("Link"), link, _("Whoever has it joins as {email}.").format(email=invitation.email))],
+        secrets=[(_("Link"), link, _("Anyone who has it can join as {email}.").format(email=invitation.email))],
     )
 
 
 def _member(request: HttpRequest, project: Project, name: str = "member") -> Membership:
     member = project.memberships.filter(pk=whole_number(request.POST.get(name, "")) or 0).first()
     if member is None:
-        raise UserError(_("This person has left the project meanwhile."))
+        raise UserError(_("This person has left the project."))
     return member
 
 
@@ -164,7 +166,7 @@ def _change(request: HttpRequest, project: Project) -> str:
         raise UserError(_("Choose one of the roles."))
     sees = "sees_addresses" in request.POST
     people.change_role(member, role=role, sees_addresses=sees, by=request.user)  # type: ignore[arg-type]
-    return _("{user} is {role} now.").format(user=member.user, role=Role(role).label.lower())
+    return _("{user} is now {role}.").format(user=member.user, role=Role(role).label.lower())
 
 
 def _remove(request: HttpRequest, project: Project) -> str:
@@ -177,20 +179,20 @@ def _withdraw(request: HttpRequest, project: Project) -> str:
     number = whole_number(request.POST.get("invitation", "")) or 0
     invitation = Invitation.objects.filter(project=project, pk=number).first()
     if invitation is None or not invitations.withdraw(invitation, by=request.user):  # type: ignore[arg-type]
-        raise UserError(_("The invitation was over."))
-    return _("The link that went to {email} opens nothing any more.").format(email=invitation.email)
+        raise UserError(_("The invitation had already ended."))
+    return _("The link sent to {email} no longer works.").format(email=invitation.email)
 
 
 def _leave(request: HttpRequest, project: Project) -> str:
     user: Any = request.user
     own = project.memberships.filter(user=user).first()
     if own is None:
-        raise UserError(_("You are no member of this project."))
+        raise UserError(_("You are not a member of this project."))
     successor = _member(request, project, "successor") if request.POST.get("successor") else None
     people.leave(own, successor=successor)
     if successor is None:
         return _("You have left {project}.").format(project=project)
-    return _("You have left {project}. {user} owns it now.").format(project=project, user=successor.user)
+    return _("You have left {project}. {user} is now its owner.").format(project=project, user=successor.user)
 
 
 STEPS = {"change": _change, "remove": _remove, "withdraw": _withdraw, "leave": _leave}

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 
 CUSTOM = "custom"
 CHOICES = (
-    (RELAXED, gettext_lazy("Relaxed"), gettext_lazy("Acts late. For many honest users behind few networks.")),
+    (RELAXED, gettext_lazy("Relaxed"), gettext_lazy("Tolerant. For many legitimate users who share few networks.")),
     (STANDARD, gettext_lazy("Standard"), gettext_lazy("The default. Right for most apps.")),
-    (STRICT, gettext_lazy("Strict"), gettext_lazy("Acts early, and may refuse honest users. For apps under attack.")),
-    (CUSTOM, gettext_lazy("Custom"), gettext_lazy("Values of your own, set below.")),
+    (
+        STRICT,
+        gettext_lazy("Strict"),
+        gettext_lazy("Reacts early and may refuse legitimate users. For apps under attack."),
+    ),
+    (CUSTOM, gettext_lazy("Custom"), gettext_lazy("Your own values, set below.")),
 )
 
 

@@ -84,7 +84,7 @@ class ProjectAdmin(ScopedAdmin):
         cls.actions_detail = (*cls.actions_detail, *(action.__name__ for action in actions))
         cls.parts = {**cls.parts, actions[0].__name__: part}
 
-    @admin.display(description=gettext_lazy("Public id"))
+    @admin.display(description=gettext_lazy("Public ID"))
     def public_id_text(self, project: Project) -> str:
         return str(project.public_id)
 
@@ -196,7 +196,7 @@ class ProjectAdmin(ScopedAdmin):
         if obj.has_short_codes and "code_length" in form.changed_data:
             self.message_user(
                 request,
-                _("{obj} now uses codes of {code_length}: lower security.").format(
+                _("{obj} now uses codes of length {code_length}: lower security.").format(
                     obj=obj, code_length=obj.code_length
                 ),
                 messages.WARNING,
@@ -206,12 +206,11 @@ class ProjectAdmin(ScopedAdmin):
         """Show its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
         choose(request, obj.pk)
         new = equip(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
-        self.log_change(request, obj, gettext_noop("Issued the first API key, secret key and webhook secret"))
+        self.log_change(request, obj, gettext_noop("Created the first API key, secret key and webhook secret"))
         text = format_html(
             _(
-                'The project {} is there. Next: <a href="{}"><u>a provider</u></a>.'
-                " SMS and voice calls each stop at {} messages a day until you set another budget on the channel's"
-                " page."
+                'Project {} created. Next: <a href="{}"><u>add a provider</u></a>. SMS and voice calls each'
+                " stop at {} messages per day until you set another budget on the channel's page."
             ),
             obj,
             form_link("provider_add", obj),
@@ -222,17 +221,17 @@ class ProjectAdmin(ScopedAdmin):
             request,
             obj,
             title=_("First keys"),
-            warning=_("Copy both keys now. They are not stored and cannot be shown again."),
+            warning=_("Copy these keys now; you won't see them again."),
             secrets=[
-                (_("API key"), new.api_key, _("For browsers and apps. Valid until it is revoked.")),
-                (_("Secret key"), new.secret_key, _("For your server alone. Valid until it is revoked.")),
-                (_("Webhook secret"), new.webhook_secret, _("Callbacks are signed with it. Its page shows it again.")),
+                (_("API key"), new.api_key, _("For browsers and apps. Valid until revoked.")),
+                (_("Secret key"), new.secret_key, _("Only for your server. Valid until revoked.")),
+                (_("Webhook secret"), new.webhook_secret, _("Signs callbacks. You can view it again on its page.")),
             ],
         )
 
     @admin.display(description=gettext_lazy("State"), ordering="is_enabled")
     def state(self, project: Project) -> str:
-        return label(_("Enabled"), "success") if project.is_enabled else label(_("Disabled"))
+        return label(_("Active"), "success") if project.is_enabled else label(_("Off"))
 
     @admin.display(description=gettext_lazy("Codes"))
     def code(self, project: Project) -> str:

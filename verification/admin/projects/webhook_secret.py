@@ -30,7 +30,7 @@ def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
             return page.refuse(request, project, error)
         page.log_change(request, project, gettext_noop("Rotated the webhook secret"))
     elif step == "reveal":
-        page.log_change(request, project, gettext_noop("Looked at the webhook secret"))
+        page.log_change(request, project, gettext_noop("Viewed the webhook secret"))
     else:
         return TemplateResponse(
             request,
@@ -48,7 +48,7 @@ def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
         request,
         project,
         title=_("Webhook secret"),
-        warning=_("Whoever has it can sign callbacks in your name. Keep it on your servers."),
+        warning=_("Anyone who has it can sign callbacks in your name. Keep it on your servers."),
         secrets=[
             (
                 _("Current secret") if expires_at is None else _("Previous secret"),

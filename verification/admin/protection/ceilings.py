@@ -18,12 +18,12 @@ from verification.models import Platform
 class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
         labels = {
-            "sms_per_recipient_a_day": gettext_lazy("SMS to one number a day"),
-            "max_daily_budget": gettext_lazy("Daily budget of a channel"),
-            "max_sends_per_day": gettext_lazy("Sends to one recipient a day"),
-            "max_requests_per_second": gettext_lazy("Requests a second"),
-            "max_creates_per_address": gettext_lazy("Creates per client address"),
-            "account_currency": gettext_lazy("Currency of account"),
+            "sms_per_recipient_a_day": gettext_lazy("SMS to one number per day"),
+            "max_daily_budget": gettext_lazy("Daily budget per channel"),
+            "max_sends_per_day": gettext_lazy("Sends to one recipient per day"),
+            "max_requests_per_second": gettext_lazy("Requests per second"),
+            "max_creates_per_address": gettext_lazy("Sessions per IP address"),
+            "account_currency": gettext_lazy("Account currency"),
         }
 
 
@@ -36,7 +36,7 @@ class PlatformAdmin(ScopedAdmin):
     fieldsets = (
         (gettext_lazy("All projects together"), {"fields": ("sms_per_recipient_a_day",)}),
         (
-            gettext_lazy("At the most in each project"),
+            gettext_lazy("Maximum per project"),
             {
                 "fields": (
                     "max_daily_budget",

@@ -26,7 +26,7 @@ class FindingStateFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("running", _("Running")), ("over", _("Over or lifted"))]
+        return [("running", _("Active")), ("over", _("Expired or lifted"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[GuardBlock]) -> QuerySet[GuardBlock]:
         running = Q(lifted_at=None, until__gt=timezone.now())
@@ -39,13 +39,14 @@ class FindingStateFilter(admin.SimpleListFilter):
 class GuardBlockAdmin(TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.HELP_USERS
-    empty_text = gettext_lazy("Nothing suspicious was found.")
+    empty_text = gettext_lazy("No suspicious traffic detected.")
     list_display = ("rule_label", "subject_label", "state", "refused_count", "project", "began")
     list_filter = (FindingStateFilter, "rule")
     list_select_related = ("project",)
     intro = gettext_lazy(
-        "Findings of the traffic guard and of the rules on guessing. While a finding holds, its traffic is refused or"
-        " counts as suspicious. It ends by itself; lift it if the traffic is honest."
+        "Blocks set by the traffic guard and the code-guessing rules. While a block is active, its traffic is"
+        " refused or treated as suspicious. Blocks expire on their own; lift one if the traffic is"
+        " legitimate."
     )
     change_form_outer_before_template = "admin/verification/guardblock/lift.html"
     search_fields = ("subject",)
@@ -103,16 +104,16 @@ class GuardBlockAdmin(TrafficAdmin):
         if finding.lifted_at:
             return display.label(_("Lifted"))
         if not findings.is_running(finding):
-            return display.label(_("Over"))
+            return display.label(_("Expired"))
         if findings.refuses(finding):
-            return display.label(_("Refusing"), "danger")
-        return display.label(_("Observed") if finding.rule in REFUSES_SENDS else _("Suspicious"), "warning")
+            return display.label(_("Active"), "danger")
+        return display.label(_("Observed only") if finding.rule in REFUSES_SENDS else _("Suspicious"), "warning")
 
-    @admin.display(description=gettext_lazy("What was found"))
+    @admin.display(description=gettext_lazy("Details"))
     def what(self, finding: GuardBlock) -> str:
         if findings.is_running(finding):
             return findings.headline_and_detail(finding)[1]
-        end = _("It was lifted.") if finding.lifted_at else _("It is over.")
+        end = _("The block was lifted.") if finding.lifted_at else _("The block has expired.")
         return f"{findings.what_was_counted(GuardRule(finding.rule), finding.figures)} {end}"
 
     @admin.display(description=gettext_lazy("Lifted by"))
@@ -127,7 +128,7 @@ class GuardBlockAdmin(TrafficAdmin):
         return (
             grouped(finding.refused)
             if findings.refuses(finding)
-            else _("{refused} would have been").format(refused=grouped(finding.refused))
+            else _("{refused} (observed only)").format(refused=grouped(finding.refused))
         )
 
     @admin.display(description=gettext_lazy("Since"), ordering="since")
@@ -141,18 +142,18 @@ class GuardBlockAdmin(TrafficAdmin):
             self._lift(request, finding)
         return HttpResponseRedirect(reverse("admin:verification_guardblock_change", args=(finding.pk,)))
 
-    @admin.action(description=gettext_lazy("Lift the selected"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Lift selected blocks"), permissions=["act"])
     def lift_selected(self, request: HttpRequest, queryset: QuerySet[GuardBlock]) -> None:
         for finding in queryset:
             self._lift(request, finding)
 
     def _lift(self, request: HttpRequest, finding: GuardBlock) -> None:
         if not findings.lift(finding, by=request.user):  # type: ignore[arg-type]  # a page of the panel has a user
-            self.message_user(request, _("{finding} was over.").format(finding=finding), messages.INFO)
+            self.message_user(request, _("{finding} had already expired.").format(finding=finding), messages.INFO)
             return
         self.log_change(request, finding, gettext_noop("Lifted"))
         self.message_user(
             request,
-            _("Lifted. For {subject_of} counting starts anew.").format(subject_of=findings.subject_of(finding)),
+            _("Lifted. Counts for {subject_of} were reset.").format(subject_of=findings.subject_of(finding)),
             messages.SUCCESS,
         )

@@ -19,7 +19,7 @@ from verification.admin.base.permissions import Who
 from verification.models import KillSwitch
 from verification.services.projects.kill_switch import stopped
 
-RESUMED = gettext_lazy("Sending goes on within a second, for every project.")
+RESUMED = gettext_lazy("Sending resumes within a second for every project.")
 
 
 class KillSwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -27,10 +27,10 @@ class KillSwitchForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic 
         labels = {"subject": gettext_lazy("Stop")}
         help_texts = {
             "subject": gettext_lazy(
-                "For every project, within a second. Messages that wait in the queue fail; codes that have"
-                " arrived can still be checked and verified."
+                "Takes effect within a second for every project. Queued messages fail; codes that were"
+                " already delivered can still be checked and verified."
             ),
-            "reason": gettext_lazy("Everybody whose sending is stopped reads it on the overview."),
+            "reason": gettext_lazy("Everyone affected sees this on the overview."),
         }
 
 
@@ -56,13 +56,14 @@ class KillSwitchAdmin(ScopedAdmin):
         return ("subject", "reason", "since_time") if obj else ("subject", "reason")
 
     def get_intro(self, request: HttpRequest) -> str:
-        parts = [_("Each row stops sending for every project until you resume it.")]
+        parts = [_("Each row stops sending for all projects until you resume it.")]
         if not KillSwitch.objects.exists():
-            parts.append(_("None does now."))
+            parts.append(_("None active."))
         parts.append(
             _(
-                'Countries are stopped on the <a class="ww-link" href="%(address)s?kind__exact=block&amp;'
-                'subject__exact=country">block list</a>, projects and providers on their own pages.'
+                'To stop a country, use the <a class="ww-link"'
+                ' href="%(address)s?kind__exact=block&amp;subject__exact=country">block list</a>; for a'
+                " project or provider, its own page."
             )
             % {"address": reverse("admin:verification_listentry_changelist")}
         )
@@ -89,7 +90,7 @@ class KillSwitchAdmin(ScopedAdmin):
         """Leave out Django's "Delete selected": a list's action is called what it does, too."""
         return {name: each for name, each in super().get_actions(request).items() if name != "delete_selected"}
 
-    @admin.action(description=gettext_lazy("Resume the selected"), permissions=["delete"])
+    @admin.action(description=gettext_lazy("Resume selected"), permissions=["delete"])
     def resume_selected(self, request: HttpRequest, queryset: QuerySet[KillSwitch]) -> HttpResponse | None:
         switches = list(queryset)
         if not request.POST.get("confirmed"):
@@ -108,12 +109,12 @@ class KillSwitchAdmin(ScopedAdmin):
         return None
 
     def _say_it_goes_on(self, request: HttpRequest, name: str) -> None:
-        self.message_user(request, _("{name}: sending goes on.").format(name=name), messages.SUCCESS)
+        self.message_user(request, _("{name}: sending resumed.").format(name=name), messages.SUCCESS)
 
     def save_model(self, request: HttpRequest, obj: KillSwitch, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
         if not change:
-            self.message_user(request, _("{obj} is stopped. Its page resumes it.").format(obj=obj), messages.WARNING)
+            self.message_user(request, _("{obj} is stopped. Resume it on its page.").format(obj=obj), messages.WARNING)
 
     @admin.display(description=gettext_lazy("Stopped"), ordering="subject")
     def subject_label(self, switch: KillSwitch) -> str:

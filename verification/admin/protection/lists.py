@@ -31,14 +31,15 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
         }
         help_texts = {
             "kind": gettext_lazy(
-                "Nothing is sent to whom the block list matches. No limit of sends and no traffic guard stops whom"
-                " the safe list matches; budgets and wrong codes still count. Where both match, the block list wins."
+                "Recipients and callers on the block list get no codes. Those on the safe list bypass send"
+                " limits and the traffic guard; budgets and wrong-code limits still apply. If both match, the"
+                " block list wins."
             ),
             "value": gettext_lazy(
-                "A phone number or e-mail address, +4915, example.com (and all below it), DE, or 203.0.113.0/24."
+                "A phone number or e-mail address, +4915, example.com (including subdomains), DE, or 203.0.113.0/24."
             ),
-            "note": gettext_lazy("Why, for those who come after you."),
-            "expires_at": gettext_lazy("In your time zone. Empty means never."),
+            "note": gettext_lazy("Reason (optional)."),
+            "expires_at": gettext_lazy("In your time zone. Leave empty for no expiry."),
         }
 
     def clean(self) -> dict[str, Any]:
@@ -56,7 +57,7 @@ class ListEntryStateFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("live", _("Live")), ("expired", _("Expired"))]
+        return [("live", _("Active")), ("expired", _("Expired"))]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
         if self.value() == "live":
@@ -77,12 +78,12 @@ class ListEntryAdmin(ScopedAdmin):
     list_filter = ("kind", "subject", ListEntryStateFilter)
     list_select_related = ("project",)
     search_fields = ("value",)
-    search_help_text = gettext_lazy("Whole number, domain, …")
+    search_help_text = gettext_lazy("Full number, domain, …")
 
     def get_intro(self, request: HttpRequest) -> str:
         return _(
-            "Changes hold in every process within a second. Callers hear the same answer whatever refused them; the"
-            ' <a class="ww-link" href="%(address)s?rule=block_list">decision log</a> shows what matched.'
+            'Changes apply within a second. Callers always get the same error; the <a class="ww-link"'
+            ' href="%(address)s?rule=block_list">decision log</a> shows what matched.'
         ) % {"address": reverse("admin:verification_decision_changelist")}
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -106,7 +107,7 @@ class ListEntryAdmin(ScopedAdmin):
     def formfield_for_foreignkey(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
         """Only superusers may leave the project empty, for an entry of the whole platform."""
         if request.user.is_superuser:
-            kwargs["help_text"] = _("Empty means every project.")
+            kwargs["help_text"] = _("Leave empty for all projects.")
         else:
             kwargs["required"] = True
         return super().formfield_for_foreignkey(db_field, request, **kwargs)
@@ -138,12 +139,12 @@ class ListEntryAdmin(ScopedAdmin):
 
     @admin.display(description=gettext_lazy("Project"), ordering="project__name")
     def project_name(self, entry: ListEntry) -> str:
-        return entry.project.name if entry.project else _("Every project")
+        return entry.project.name if entry.project else _("All projects")
 
     @admin.display(description=gettext_lazy("State"), ordering="expires_at")
     def state(self, entry: ListEntry) -> str:
         if entry.expires_at is None:
-            return label(_("Live"))
+            return label(_("Active"))
         if entry.expires_at <= timezone.now():
             return label(_("Expired"), "warning")
         return _("Until {time}").format(time=format_time(entry.expires_at))

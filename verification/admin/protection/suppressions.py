@@ -24,7 +24,7 @@ class SuppressionStateFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("live", _("Live")), ("lifted", _("Lifted"))]
+        return [("live", _("Active")), ("lifted", _("Lifted"))]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Suppression]) -> QuerySet[Suppression]:
         if self.value() not in ("live", "lifted"):
@@ -36,16 +36,16 @@ class SuppressionStateFilter(admin.SimpleListFilter):
 class SuppressionAdmin(ChannelColumn, TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.HELP_USERS
-    empty_text = gettext_lazy("Nobody has bounced, complained or opted out.")
+    empty_text = gettext_lazy("No bounces, complaints or opt-outs.")
     list_display = ("masked", "channel_label", "reason_excerpt", "state", "project", "created")
     list_filter = (SuppressionStateFilter, "channel", CreatedFilter)
     list_select_related = ("project", "recipient")
     intro = gettext_lazy(
-        "Providers reported a hard bounce, a complaint or an opt-out. Nothing more goes to these recipients over that"
-        " channel until you lift it."
+        "Recipients with a hard bounce, complaint or opt-out reported by a provider. They get no more"
+        " messages on that channel until you lift the suppression."
     )
     search_fields = ("recipient",)
-    search_help_text = gettext_lazy("Whole phone number or e-mail address")
+    search_help_text = gettext_lazy("Full phone number or e-mail address")
     ordering = ("-created_at", "-id")
     actions: Any = ("lift_selected",)
     actions_detail = ("lift",)
@@ -76,7 +76,7 @@ class SuppressionAdmin(ChannelColumn, TrafficAdmin):
 
     @admin.display(description=gettext_lazy("State"), ordering="lifted_at")
     def state(self, row: Suppression) -> str:
-        return display.label(_("Lifted")) if row.lifted_at else display.label(_("Live"), "danger")
+        return display.label(_("Lifted")) if row.lifted_at else display.label(_("Active"), "danger")
 
     @action(description=gettext_lazy("Lift"), icon="undo", permissions=["act"])
     def lift(self, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -87,11 +87,11 @@ class SuppressionAdmin(ChannelColumn, TrafficAdmin):
             self._lift(request, [row])
         return HttpResponseRedirect(display.page_address(row))
 
-    @admin.action(description=gettext_lazy("Lift the selected"), permissions=["act"])
+    @admin.action(description=gettext_lazy("Lift selected blocks"), permissions=["act"])
     def lift_selected(self, request: HttpRequest, queryset: QuerySet[Suppression]) -> HttpResponse | None:
         rows = list(queryset.filter(lifted_at=None))
         if not rows:
-            self.message_user(request, _("None of these is live."), messages.WARNING)
+            self.message_user(request, _("None of these is active."), messages.WARNING)
             return None
         if not request.POST.get("confirmed"):
             return self.ask_about_selected(request, rows, action="lift_selected", **_lifting(rows))
@@ -104,7 +104,7 @@ class SuppressionAdmin(ChannelColumn, TrafficAdmin):
                 self.log_change(request, row, gettext_noop("Lifted"))
                 self.message_user(
                     request,
-                    _("Messages go to {recipient} again.").format(recipient=_recipient_and_channel(row)),
+                    _("{recipient} can receive messages again.").format(recipient=_recipient_and_channel(row)),
                     messages.SUCCESS,
                 )
 
@@ -114,14 +114,14 @@ def _lifting(rows: list[Suppression]) -> dict[str, Any]:
     return {
         "title": _("Lift the suppression") if len(rows) == 1 else _("Lift the suppressions"),
         "intro": _(
-            "{names}: messages go there again. Do so only if the recipient wants them or their mailbox is in"
-            " order again: providers count bounces and complaints against the sender."
+            "{names} will receive messages again. Only do this if the recipient wants them or the mailbox"
+            " works again: providers count bounces and complaints against the sender."
         ).format(names=", ".join(map(_recipient_and_channel, rows))),
         "submit": _("Lift"),
     }
 
 
 def _recipient_and_channel(row: Suppression) -> str:
-    return _("{recipient} over {channel}").format(
+    return _("{recipient} ({channel})").format(
         recipient=mask(row.recipient.address), channel=ChannelType(row.channel).label
     )

@@ -22,7 +22,9 @@ from verification.core.errors import UserError
 from verification.models import Right, TestLogin
 from verification.services.projects.test_logins import CODE_FORM, add_test_login, clean_test_code, code_of
 
-CODE_HELP = format_lazy(gettext_lazy("{code_form} Whoever knows it can log in as this recipient."), code_form=CODE_FORM)
+CODE_HELP = format_lazy(
+    gettext_lazy("{code_form} Anyone who knows it can log in as this recipient."), code_form=CODE_FORM
+)
 
 
 class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -36,8 +38,10 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
     class Meta:
         labels = {"to": gettext_lazy("Recipient"), "expires_at": gettext_lazy("Expires")}
         help_texts = {
-            "to": gettext_lazy("A phone number such as +4915112345678 (it need not exist) or an e-mail address."),
-            "expires_at": gettext_lazy("In your time zone. Empty means never."),
+            "to": gettext_lazy(
+                "A phone number such as +4915112345678 (it doesn't have to exist) or an e-mail address."
+            ),
+            "expires_at": gettext_lazy("In your time zone. Leave empty for no expiry."),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -46,7 +50,7 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
             with contextlib.suppress(DecryptionFailed):  # then there is none to keep
                 code_of(self.instance)
                 self.fields["code"].required = False
-                self.fields["code"].help_text = _("Empty keeps the code as it is. ") + CODE_HELP
+                self.fields["code"].help_text = _("Leave empty to keep the code. ") + CODE_HELP
 
     def clean_to(self) -> str:
         try:
@@ -70,8 +74,8 @@ class TestLoginAdmin(ScopedAdmin):
     list_display = ("recipient", "project", "hidden_code", "expires", "state")
     list_select_related = ("project",)
     intro = gettext_lazy(
-        "A recipient with a fixed code, to whom nothing is ever sent: for app reviewers and automated tests. Anybody"
-        " who knows the code can log in as that recipient. A project has at most 50."
+        "Recipients with a fixed code that never receive messages, for app reviewers and automated tests."
+        " Anyone who knows the code can log in as that recipient. Up to 50 per project."
     )
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
@@ -96,7 +100,7 @@ class TestLoginAdmin(ScopedAdmin):
     @admin.display(description=gettext_lazy("State"))
     def state(self, login: TestLogin) -> str:
         if not login.project.test_logins_enabled:
-            return label(_("Switched off in the project"))
+            return label(_("Off in the project"))
         if login.expires_at and login.expires_at <= timezone.now():
             return label(_("Expired"), "warning")
-        return label(_("Works"), "success")
+        return label(_("Active"), "success")

@@ -38,13 +38,13 @@ def balance_context(provider: Provider) -> dict[str, Any] | None:
 
 def _outlook(forecast: Forecast) -> str:
     if forecast.a_day is None:
-        return _("How long it lasts is told once there are balances of two days.")
+        return _("The forecast appears once there are balances from two days.")
     if not forecast.a_day:
-        return _("Nothing of it was spent in the last week.")
-    a_day = _("{written} {unit} a day").format(written=_format(forecast.a_day), unit=forecast.balance.unit)
+        return _("Nothing was spent in the last week.")
+    a_day = _("{written} {unit} per day").format(written=_format(forecast.a_day), unit=forecast.balance.unit)
     if forecast.until is None:
-        return _("At this week's rate, {a_day}, it lasts for more than ten years.").format(a_day=a_day)
-    return _("At this week's rate, {a_day}, it lasts until {until}.").format(
+        return _("At this week's rate of {a_day}, it lasts more than ten years.").format(a_day=a_day)
+    return _("At this week's rate of {a_day}, it lasts until {until}.").format(
         a_day=a_day, until=written_date(forecast.until, DAY)
     )
 

@@ -29,17 +29,17 @@ def open_until(provider: Provider) -> datetime | None:
 
 def state_label(provider: Provider) -> SafeString:
     if not provider.is_enabled:
-        return label(_("Disabled"))
+        return label(_("Off"))
     until = open_until(provider)
     if until is None:
-        return label(_("Enabled"), "success")
+        return label(_("Active"), "success")
     if until <= timezone.now():
-        return label(_("Set aside: next message is a probe"), "warning")
-    return label(_("Set aside until {time}").format(time=_clock(until)), "danger")
+        return label(_("Paused: next message is a probe"), "warning")
+    return label(_("Paused until {time}").format(time=_clock(until)), "danger")
 
 
 @without_asking
-@action(description=gettext_lazy("Use again now"), permissions=["change"], url_path="use-again")
+@action(description=gettext_lazy("Resume now"), permissions=["change"], url_path="use-again")
 def use_again(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     provider: Provider = page.find(request, object_id)
     if request.method == "POST":
@@ -47,7 +47,7 @@ def use_again(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
     return HttpResponseRedirect(page_address(provider))
 
 
-@admin.action(description=gettext_lazy("Use the selected again now"), permissions=["change"])
+@admin.action(description=gettext_lazy("Resume selected"), permissions=["change"])
 def use_again_selected(page: ScopedAdmin, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
     for provider in queryset:
         _use_again(page, request, provider)
@@ -55,11 +55,11 @@ def use_again_selected(page: ScopedAdmin, request: HttpRequest, queryset: QueryS
 
 def _use_again(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> None:
     if not reset_breaker(provider):
-        page.message_user(request, _("{provider} was not set aside.").format(provider=provider), messages.INFO)
+        page.message_user(request, _("{provider} was not paused.").format(provider=provider), messages.INFO)
         return
-    page.log_change(request, provider, gettext_noop("Put back into use before its time"))
+    page.log_change(request, provider, gettext_noop("Resumed early"))
     page.message_user(
-        request, _("{provider} is used again. If it keeps failing, it is set aside again.").format(provider=provider)
+        request, _("{provider} was resumed. If it keeps failing, it is paused again.").format(provider=provider)
     )
 
 

@@ -26,8 +26,8 @@ def connect_bot(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
         _("Connect the bot"),
         object=provider,
         intro=_(
-            "Tells Telegram where to report what users do in the bot, then asks whose token it is and whether"
-            " Telegram reaches us. Do it once, and again after a new token."
+            "Registers this server's webhook with Telegram and checks the token and the connection. Do this"
+            " once, and again after changing the token."
         ),
         submit_text=_("Connect now"),
         health=_connect(page, request, provider) if request.method == "POST" else None,
@@ -38,7 +38,7 @@ def connect_bot(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
 
 def _connect(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> Health:
     if provider.type != polling.BOT_TYPE:
-        return Health(False, _("This provider is no Telegram bot."))
+        return Health(False, _("This provider is not a Telegram bot."))
     try:
         polling.set_webhook(provider)
     except UserError as error:

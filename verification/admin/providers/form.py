@@ -29,7 +29,7 @@ from verification.services.providers.quotas import require_connections, require_
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"
-UNREADABLE = gettext_lazy("The stored secrets cannot be read with the present encryption keys. Enter them again.")
+UNREADABLE = gettext_lazy("The stored secrets cannot be read with the current encryption keys. Enter them again.")
 
 
 class BlankTextarea(UnfoldAdminTextareaWidget):
@@ -95,7 +95,7 @@ class ProviderForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
         return values
 
     class Meta:
-        help_texts = {"name": gettext_lazy("What you call this account. It is shown in logs and lists.")}
+        help_texts = {"name": gettext_lazy("Your name for this account, shown in logs and lists.")}
 
 
 def form_for(provider: Provider | None, fixed: dict[str, Any] | None = None) -> type[ProviderForm]:

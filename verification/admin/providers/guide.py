@@ -65,16 +65,18 @@ def hook_of(provider: Provider | None, provider_type: str) -> Hook | None:
     if not reports_back(registry.adapter_class(provider_type)):
         return None
     if provider is None:
-        return Hook("", _("It is shown here once the provider is saved."))
+        return Hook("", _("Shown here after you save the provider."))
     try:
         address = hook_url(provider)
     except DecryptionFailed:
-        text = _("It cannot be read with the present encryption keys. Saving makes a new one, to enter at the service.")
+        text = _(
+            "It cannot be read with the current encryption keys. Saving creates a new one; enter it at the vendor."
+        )
         return Hook("", text)
     told = (
-        _("Telegram is told it by Connect the bot.")
+        _("“Connect the bot” registers it with Telegram.")
         if provider.type == BOT_TYPE
-        else _("Enter it at the service, so that it can report what became of a message.")
+        else _("Enter it at the vendor to get delivery reports.")
     )
     warning = _("Treat it as a secret.")
     return Hook(address, f"{told} {warning}")

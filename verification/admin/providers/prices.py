@@ -24,7 +24,7 @@ from verification.services.providers import price_lists
 from verification.services.providers.price_lists import ListRefused, PriceLine
 
 LINES_SHOWN = 100  # of a list or a difference: the file has them all
-UNREADABLE_FILE = gettext_lazy("The file is no text in UTF-8. Save it as CSV, and choose it again.")
+UNREADABLE_FILE = gettext_lazy("The file is not UTF-8 text. Save it as CSV in UTF-8 and choose it again.")
 
 
 class PriceListForm(forms.Form):
@@ -98,7 +98,7 @@ def _difference(provider: Provider, old: list[PriceLine], new: list[PriceLine], 
     rows = [
         *((_("Changed"), before, after) for before, after in difference.changed),
         *((_("New"), None, line) for line in difference.added),
-        *((_("Gone"), line, None) for line in difference.removed),
+        *((_("Removed"), line, None) for line in difference.removed),
     ]
     return {
         "difference": difference,
@@ -111,7 +111,7 @@ def _difference(provider: Provider, old: list[PriceLine], new: list[PriceLine], 
     }
 
 
-@action(description=gettext_lazy("Replace the prices"), permissions=["change"], url_path="replace-prices")
+@action(description=gettext_lazy("Update prices"), permissions=["change"], url_path="replace-prices")
 def replace_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     provider: Provider = page.find(request, object_id)
     number = whole_number(request.POST.get("price_list", ""))
@@ -127,7 +127,7 @@ def replace_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
     page.log_change(request, provider, f"Replaced the prices: {len(lines)} now")
     page.message_user(
         request,
-        _("{provider} has {number} prices. Messages from now on are counted by them.").format(
+        _("{provider} now has {number} prices. They apply to messages from now on.").format(
             provider=provider, number=grouped(len(lines))
         ),
     )

@@ -49,7 +49,7 @@ COST = (
     gettext_lazy("Cost"),
     {
         "fields": ("failed_costs",),
-        "description": gettext_lazy("What a message costs stands on the page Prices of a saved provider."),
+        "description": gettext_lazy("Enter message prices on the provider's Prices page after saving."),
     },
 )
 
@@ -58,15 +58,15 @@ COST = (
 class ProviderAdmin(ChannelColumn, ScopedAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
-    deleted_along = gettext_lazy(", with its settings and what it knows of started bots; its messages stay")
+    deleted_along = gettext_lazy(", with its settings and the list of started bots; its messages are kept")
     adders = changers = deleters = actors = Right.CHANGE
     form = ProviderForm
     list_display = ("name", "type_label", "channel_label", "owner", "state", "priority", "how_it_does")
     list_filter = ("channel", "is_enabled")
     list_select_related = ("project", "breaker")
     intro = gettext_lazy(
-        "The accounts over which codes go out. A channel asks its providers in the order of their priority, the"
-        " lowest first; when one fails, the next takes over within the same second."
+        "The accounts that send your codes. A channel tries its providers in order of priority, lowest first."
+        " If one fails, the next takes over within a second."
     )
     inlines = (SenderRuleInline,)
     ordering = ("channel", "priority", "id")
@@ -83,7 +83,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
     use_again = breaker.use_again
     use_again_selected = breaker.use_again_selected
 
-    @admin.display(description=gettext_lazy("How it does"))
+    @admin.display(description=gettext_lazy("Performance"))
     def how_it_does(self, row: Provider) -> str:
         address = reverse("admin:verification_provider_scorecard", args=(row.pk,))
         return format_html('<a class="ww-link" href="{}">{}</a>', address, _("Scorecard"))
@@ -207,7 +207,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
         super().save_model(request, obj, form, change)
         if not change and (channel := bring_channel(obj)):
             self.message_user(
-                request, _("The project now has the channel {channel}.").format(channel=channel), messages.INFO
+                request, _("The channel {channel} was added to the project.").format(channel=channel), messages.INFO
             )
 
     # --- columns and readonly fields ------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
         try:
             return str(registry.adapter_class(provider.type).label)
         except registry.AdapterShowsCodes:
-            return label(_("{type}: shows codes, not run here").format(type=provider.type), "danger")
+            return label(_("{type}: shows codes, not available here").format(type=provider.type), "danger")
         except registry.UnknownAdapter:
             return label(_("{type}: not installed").format(type=provider.type), "danger")
 

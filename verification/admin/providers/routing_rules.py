@@ -73,12 +73,12 @@ class ProposalForm(forms.Form):
         label=gettext_lazy("Provider"), queryset=Provider.objects.none(), widget=UnfoldAdminSelectWidget
     )
     percent = forms.IntegerField(
-        label=gettext_lazy("Messages of 100 that go to this provider first"),
+        label=gettext_lazy("Percentage of messages sent to this provider first"),
         min_value=0,
         max_value=WHOLE,
         initial=WHOLE,
         widget=UnfoldAdminIntegerFieldWidget,
-        help_text=gettext_lazy("100 = all messages, 5 = a trial, 0 = pause."),
+        help_text=gettext_lazy("100 = all messages, 5 = a test, 0 = paused."),
     )
 
     def __init__(self, request: HttpRequest, data: Any = None) -> None:
@@ -138,9 +138,7 @@ def remedies(
         for other in others
         for link in (
             (
-                format_html(_("Send {country} by {name}"), country=place, name=other.name)
-                if country
-                else _("Send by {name}").format(name=other.name),
+                _("Route {country} to {name}").format(country=country, name=other.name),
                 propose_link(project, other.pk, country, WHOLE, way_back),
             ),
             (
@@ -169,12 +167,22 @@ def sentence_of(rule: RoutingRule | Proposal) -> SafeString:
     if not rule.percent:
         text = _("{name} is paused for {country}.") if country else _("{name} is paused for all countries.")
     elif rule.percent == WHOLE:
-        text = _("All messages to {country} go to {name} first.") if country else _("All messages go to {name} first.")
+        text = (
+            _("All messages to {country} are sent to {name} first.")
+            if country
+            else _("All messages are sent to {name} first.")
+        )
     else:
         text = (
-            _("{percent} of 100 messages to {country} go to {name} first.")
+            _(
+                # xgettext:no-python-format
+                "{percent} % of messages to {country} are sent to {name} first."
+            )
             if country
-            else _("{percent} of 100 messages go to {name} first.")
+            else _(
+                # xgettext:no-python-format
+                "{percent} % of messages are sent to {name} first."
+            )
         )
     return format_html(text, name=name, country=display.format_country(country), percent=rule.percent)
 
@@ -190,8 +198,8 @@ class RoutingRuleAdmin(ScopedAdmin):
 
     def get_intro(self, request: HttpRequest) -> Any:
         text = _(
-            "Exceptions to a channel's routing: send a country's messages to one provider first, or pause a provider"
-            " there. Undo a rule, and the channel's own routing applies again."
+            "Exceptions to a channel's routing: route a country to one provider first, or pause a provider"
+            " there. Remove a rule to restore the channel's routing."
         )
         if not own_project_ids(request, Right.CHANGE):
             return text
@@ -231,8 +239,8 @@ class RoutingRuleAdmin(ScopedAdmin):
         rule = self.get_object(request, object_id)
         words = rule and {
             "title": _("Undo"),
-            "intro": format_html(
-                _("{sentence} Without this rule, the channel's own routing applies again."), sentence=sentence_of(rule)
+            "intro": _("{sentence} If you remove this rule, the channel's own routing applies again.").format(
+                sentence=sentence_of(rule)
             ),
             "submit_text": _("Undo"),
             "back": reverse("admin:verification_routingrule_changelist"),
@@ -315,7 +323,7 @@ def _submit(proposal: Proposal) -> str:
     if not proposal.percent:
         return _("Pause {name}").format(name=proposal.provider.name)
     if proposal.percent == WHOLE:
-        return _("Send by {name}").format(name=proposal.provider.name)
+        return _("Route to {name}").format(name=proposal.provider.name)
     return _("Try with {percent} %").format(percent=proposal.percent)
 
 

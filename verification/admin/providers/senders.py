@@ -19,15 +19,15 @@ CHANNELS = (ChannelType.SMS, ChannelType.VOICE)  # elsewhere the account is the 
 class SenderRuleForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     class Meta:
         help_texts = {
-            "sender": gettext_lazy("A number or name that is registered there. Empty means the usual one."),
-            "dlt_entity_id": gettext_lazy("Operators in India ask for it."),
-            "dlt_template_id": gettext_lazy("Operators in India ask for it."),
+            "sender": gettext_lazy("A number or name registered in that country. Leave empty for the default."),
+            "dlt_entity_id": gettext_lazy("Required by operators in India."),
+            "dlt_template_id": gettext_lazy("Required by operators in India."),
         }
 
     def clean(self) -> dict[str, Any]:
         values: dict[str, Any] = super().clean() or self.cleaned_data
         if not any(values.get(name) for name in ("sender", "dlt_entity_id", "dlt_template_id")):
-            self.add_error("sender", _("Give a sender or DLT ids, or take the line away."))
+            self.add_error("sender", _("Enter a sender or DLT IDs, or remove the line."))
         return values
 
 

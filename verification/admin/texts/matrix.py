@@ -111,13 +111,13 @@ def _cell(
     named = {"project": project.pk, "channel": channel, "language": language}
     address = page_address(row) if row else reverse("admin:verification_messagetemplate_add", query=named)
     if row:
-        state, variant = _("Yours"), "info"
+        state, variant = _("Custom"), "info"
     elif nearest:
-        state, variant = _("Yours, from {language}").format(language=nearest.language), "info"
+        state, variant = _("Custom, from {language}").format(language=nearest.language), "info"
     elif language in languages() or base in languages():
-        state, variant = _("Ours"), ""
+        state, variant = _("Default"), ""
     else:
-        state, variant = _("Missing: {language} goes out").format(language=language_name(FALLBACK_LANGUAGE)), "warning"
+        state, variant = _("Missing: {language} is sent").format(language=language_name(FALLBACK_LANGUAGE)), "warning"
     text = nearest.text if nearest else ""
     preview = own.preview(project=project, channel=channel, language=language, text=text) if channel == "sms" else None
     segments = measure(preview.text).segments if preview else None

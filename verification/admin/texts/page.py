@@ -35,12 +35,14 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
         widgets = {"text": EditorWidget}
         labels = {"text": gettext_lazy("Text")}
         help_texts = {
-            "channel": gettext_lazy("The wording on WhatsApp is the platform's own, so there is no text for it."),
-            "language": gettext_lazy("As in de or pt-BR. A text in de also serves de-AT, unless that has its own."),
-            "subject": gettext_lazy("For e-mail only. Empty means ours."),
+            "channel": gettext_lazy("WhatsApp sets the wording itself, so there is no text to edit."),
+            "language": gettext_lazy(
+                "Such as de or pt-BR. A text in de is also used for de-AT, unless that has its own."
+            ),
+            "subject": gettext_lazy("For e-mail only. Leave empty for the default."),
             "text": gettext_lazy(
-                "{code} must be in it; {project} is the project's name, {minutes} how long the code is still valid."
-                " Links may lead to the project's site only."
+                "Must contain {code}. {project} is the project's name, {minutes} the minutes the code is"
+                " still valid. Links may only point to the project's site."
             ),
         }
 
@@ -101,11 +103,9 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
 @admin.register(MessageTemplate)
 class TextAdmin(ChannelColumn, ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
-    deleted_along = gettext_lazy("; our own text goes out in its place")
+    deleted_along = gettext_lazy("; the default text is sent instead")
     form = TextForm
-    form_intro = gettext_lazy(
-        "What users read over this channel in this language. Write it, and see beside it how it arrives."
-    )
+    form_intro = gettext_lazy("What users read on this channel in this language. The preview shows it as it arrives.")
     change_form_outer_before_template = "admin/verification/form_intro.html"
     change_list_template = "admin/verification/messagetemplate/texts.html"
     list_display = ("language_code", "channel_label", "project")
@@ -162,7 +162,7 @@ class TextAdmin(ChannelColumn, ScopedAdmin):
         self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None
     ) -> HttpResponse:
         """Go on to the text's page, which shows it as it arrives."""
-        self.message_user(request, _("The text is saved and goes out from now on. Below you see how it arrives."))
+        self.message_user(request, _("Saved. The text is used from now on; below is how it arrives."))
         return HttpResponseRedirect(reverse("admin:verification_messagetemplate_change", args=(obj.pk,)))
 
     @admin.display(description=gettext_lazy("Language"), ordering="language")

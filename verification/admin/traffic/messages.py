@@ -117,11 +117,11 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
     def name(self, attempt: DeliveryAttempt) -> str:
         return attempt.provider_name or "–"
 
-    @admin.display(description=gettext_lazy("Answer"))
+    @admin.display(description=gettext_lazy("Response"))
     def answer(self, attempt: DeliveryAttempt) -> str:
         return attempt.provider_status or "–"
 
-    @admin.display(description=gettext_lazy("The provider's id"))
+    @admin.display(description=gettext_lazy("Provider's ID"))
     def reference(self, attempt: DeliveryAttempt) -> str:
         return attempt.provider_message_id or "–"
 
@@ -136,7 +136,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
     def cost(self, attempt: DeliveryAttempt) -> str:
         return cost_words(attempt, attempt.message.channel) or "–"
 
-    @admin.display(description=gettext_lazy("It was asked"))
+    @admin.display(description=gettext_lazy("Reason"))
     def reason(self, attempt: DeliveryAttempt) -> str:
         return attempt.get_choice_display() if attempt.choice else "–"
 
@@ -149,7 +149,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
 @admin.register(Message)
 class MessageAdmin(ChannelColumn, MessageFile):
     viewers = Right.SEE_TRAFFIC
-    empty_text = gettext_lazy("They appear once your app asks for a code, or your server sends one.")
+    empty_text = gettext_lazy("Messages appear once your app requests a code or your server sends one.")
     has_history = False
     change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = (
@@ -176,7 +176,7 @@ class MessageAdmin(ChannelColumn, MessageFile):
     )
     list_select_related = ("project", "recipient", "provider")
     search_fields = ("id",)
-    search_help_text = gettext_lazy("Whole address, message or session id")
+    search_help_text = gettext_lazy("Full address, message ID or session ID")
     ordering = ("-created_at",)
     inlines = (DeliveryAttemptInline,)
     fieldsets = (
@@ -224,11 +224,11 @@ class MessageAdmin(ChannelColumn, MessageFile):
     def number(self, message: Message) -> str:
         return str(message.pk)
 
-    @admin.display(description=gettext_lazy("The provider's id for it"))
+    @admin.display(description=gettext_lazy("Provider's message ID"))
     def reference(self, message: Message) -> str:
         return message.provider_message_id or "–"
 
-    @admin.display(description=gettext_lazy("Callback address"))
+    @admin.display(description=gettext_lazy("Callback URL"))
     def callback_to(self, message: Message) -> str:
         return message.callback_url or "–"
 
@@ -244,7 +244,7 @@ class MessageAdmin(ChannelColumn, MessageFile):
     def sent_time(self, message: Message) -> str:
         return display.time_label(message.sent_at)
 
-    @admin.display(description=gettext_lazy("Final"))
+    @admin.display(description=gettext_lazy("Completed"))
     def finished_time(self, message: Message) -> str:
         return display.time_label(message.finished_at)
 
@@ -279,14 +279,14 @@ class MessageAdmin(ChannelColumn, MessageFile):
             response["Refresh"] = f"{RELOAD_SECONDS}; url=?{LIVE}&{BY_ITSELF}"
         return response
 
-    @admin.display(description=gettext_lazy("Taken by workers"))
+    @admin.display(description=gettext_lazy("Delivery attempts (worker)"))
     def taken(self, message: Message) -> str:
         times = ngettext("{number} time", "{number} times", message.claims).format(number=message.claims)
         if not message.lost_leases:
             return times
         return _(
-            "{times}; {lost_leases} of them lost: the worker died or could not record the outcome, so a"
-            " provider may have sent it without an attempt below"
+            "{times}, of which {lost_leases} interrupted: the worker stopped or could not record the outcome,"
+            " so a provider may have sent the message without an attempt shown below"
         ).format(times=times, lost_leases=message.lost_leases)
 
     def has_index_for(self, used: dict[str, Any]) -> bool:

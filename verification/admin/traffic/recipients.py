@@ -59,16 +59,17 @@ class SubscriptionInline(ScopedInline):
 class RecipientAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.HELP_USERS
-    empty_text = gettext_lazy("They appear once somebody asks for a code.")
+    empty_text = gettext_lazy("Recipients appear once someone requests a code.")
     list_display = ("masked", "project", "language", "verified_over", "verified", "created")
     list_filter = ("verified_channel", CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
-        "Everybody for whom a code was asked, masked. Search by the whole address. A recipient's page can show the"
-        " address, export what is stored, and forget it. Showing and exporting need a membership that allows it."
+        "Everyone for whom a code was requested, with masked addresses. Search by the full address. On a"
+        " recipient's page you can view the address, export the stored data and erase it. Viewing and"
+        " exporting require permission to see full addresses."
     )
     search_fields = ("address",)
-    search_help_text = gettext_lazy("Whole phone number or e-mail address")
+    search_help_text = gettext_lazy("Full phone number or e-mail address")
     actions_detail = ("show_address", "export", "forget")
     ordering = ("-id",)
     inlines = (SubscriptionInline,)
@@ -79,8 +80,8 @@ class RecipientAdmin(NewestFirstAdmin):
             gettext_lazy("Reached"),
             {"fields": ("verified_over", "verified_time", "reached_over", "created_time", "traffic")},
         ),
-        (gettext_lazy("Limits now"), {"fields": ("sends", "wrong_codes", "pause")}),
-        (gettext_lazy("The whole address"), {"fields": ("seen_by",)}),
+        (gettext_lazy("Current limits"), {"fields": ("sends", "wrong_codes", "pause")}),
+        (gettext_lazy("Full address"), {"fields": ("seen_by",)}),
     )
     readonly_fields = (
         "masked",
@@ -103,11 +104,11 @@ class RecipientAdmin(NewestFirstAdmin):
     def verified_time(self, recipient: Recipient) -> str:
         return display.time_label(recipient.verified_at)
 
-    @admin.display(description=gettext_lazy("Last verified over"))
+    @admin.display(description=gettext_lazy("Last verified by"))
     def verified_over(self, recipient: Recipient) -> str:
         return display.format_channel(recipient.verified_channel)
 
-    @admin.display(description=gettext_lazy("Last reached over"))
+    @admin.display(description=gettext_lazy("Last reached by"))
     def reached_over(self, recipient: Recipient) -> str:
         reached = recipient.messages.filter(sent_at__isnull=False).exclude(status=MessageStatus.FAILED)
         return display.format_channel(reached.order_by("-created_at").values_list("channel", flat=True).first() or "")
@@ -125,8 +126,8 @@ class RecipientAdmin(NewestFirstAdmin):
                 _("Export"),
                 row=recipient,
                 intro=_(
-                    "You get a JSON file with everything stored about {recipient}: the whole address, sessions,"
-                    " messages with their attempts, started bots. No codes."
+                    "Downloads a JSON file with everything stored about {recipient}: the full address,"
+                    " sessions, messages with their attempts, and started bots. No codes."
                 ).format(recipient=mask(recipient.address)),
                 submit=_("Export"),
             )
@@ -140,20 +141,20 @@ class RecipientAdmin(NewestFirstAdmin):
         response["Cache-Control"] = "no-store"
         return response
 
-    @action(description=gettext_lazy("Forget"), icon="person_off", permissions=["act"], variant=ActionVariant.DANGER)
+    @action(description=gettext_lazy("Erase"), icon="person_off", permissions=["act"], variant=ActionVariant.DANGER)
     def forget(self, request: HttpRequest, object_id: str) -> HttpResponse:
         recipient: Recipient = self.find(request, object_id)
         if request.method != "POST":
             return self.ask(
                 request,
-                _("Forget"),
+                _("Erase"),
                 row=recipient,
                 intro=_(
-                    "Everything stored about {recipient} goes: sessions, messages, started bots. What counts in"
-                    " today's limits stays for a day under a hash, an opt-out until it is lifted. This cannot be"
-                    " undone."
+                    "Erases everything stored about {recipient}: sessions, messages, started bots. Counts for"
+                    " today's limits are kept for a day under a hash, an opt-out until it is lifted. This"
+                    " cannot be undone."
                 ).format(recipient=mask(recipient.address)),
-                submit=_("Forget"),
+                submit=_("Erase"),
                 is_dangerous=True,
             )
         try:
@@ -162,7 +163,7 @@ class RecipientAdmin(NewestFirstAdmin):
             return self.refuse(request, recipient, error)
         self.message_user(
             request,
-            _("The recipient {recipient} is forgotten.").format(recipient=mask(recipient.address)),
+            _("The data of {recipient} was erased.").format(recipient=mask(recipient.address)),
             messages.SUCCESS,
         )
         return HttpResponseRedirect(reverse("admin:verification_recipient_changelist"))
@@ -204,17 +205,17 @@ class RecipientAdmin(NewestFirstAdmin):
                 request,
                 _("Show the address"),
                 row=recipient,
-                intro=_("{recipient}: the whole address is shown once. The audit log notes that you looked.").format(
-                    recipient=mask(recipient.address)
-                ),
-                submit=_("Show it"),
+                intro=_(
+                    "{recipient}: the full address is shown once. The audit log records that you viewed it."
+                ).format(recipient=mask(recipient.address)),
+                submit=_("Show secret"),
             )
-        self.log_change(request, recipient, gettext_noop("Looked at the address"))
+        self.log_change(request, recipient, gettext_noop("Viewed the address"))
         return self.show_secrets(
             request,
             recipient,
             title=_("Address"),
-            warning=_("It is on record that you looked. Use it for what you looked it up for."),
+            warning=_("The audit log recorded that you viewed this address. Only use it for your current purpose."),
             secrets=[(_("Recipient of {project}").format(project=recipient.project), recipient.address, "")],
         )
 
@@ -234,20 +235,20 @@ class RecipientAdmin(NewestFirstAdmin):
     def wrong_codes(self, recipient: Recipient) -> str:
         return _limits_on(recipient, "wrong codes")
 
-    @admin.display(description=gettext_lazy("60 seconds between two"))
+    @admin.display(description=gettext_lazy("Resend cooldown"))
     def pause(self, recipient: Recipient) -> str:
         blocked = limits_used.blocked_channels(recipient)
         return ", ".join(
-            _("{channel}: the next at {time}").format(channel=channel, time=_clock(end)) for channel, end in blocked
-        ) or _("None running")
+            _("{channel}: next at {time}").format(channel=channel, time=_clock(end)) for channel, end in blocked
+        ) or _("None")
 
-    @admin.display(description=gettext_lazy("Shown to"))
+    @admin.display(description=gettext_lazy("Viewed by"))
     def seen_by(self, recipient: Recipient) -> str:
         """Name the last who saw the address, in the panel or in a file. The audit log has all of them."""
         about = {"object_type": recipient._meta.label_lower, "object_id": str(recipient.pk), "action__in": LOOKS}
         lines = AuditEntry.objects.filter(**about).order_by("-id")[:LOOKS_SHOWN]
         rows = ((line.who, display.time_label(line.at, EXACT), _(line.action).lower()) for line in lines)
-        return format_html_join(SafeString("<br>"), "{}, {}: {}", rows) or _("Nobody")
+        return format_html_join(SafeString("<br>"), "{}, {}: {}", rows) or _("nobody")
 
     @admin.display(description=gettext_lazy("Messages, last 24 hours"))
     def traffic(self, recipient: Recipient) -> int:
@@ -263,7 +264,7 @@ def _limits_on(recipient: Recipient, what: str) -> str:
                 used=grouped(each.used), limit=grouped(each.limit), window=each.window
             )
             text = (
-                display.label(_("{used}, free at {time}").format(used=used, time=_clock(each.free_at)), "danger")
+                display.label(_("{used}, resets at {time}").format(used=used, time=_clock(each.free_at)), "danger")
                 if each.free_at
                 else used
             )

@@ -30,7 +30,7 @@ from verification.services.records import audit
 
 ADDRESS_MAX_LENGTH = 254  # characters of the longest e-mail address (RFC 5321)
 LIVE = "live"  # in the address of a message's page that follows the message
-ON_ITS_WAY = gettext_lazy("The message is on its way. Its page tells what becomes of it.")
+ON_ITS_WAY = gettext_lazy("The message is being sent. Its page shows what happens to it.")
 
 
 class RecipientForm(forms.Form):
@@ -38,7 +38,7 @@ class RecipientForm(forms.Form):
         label=gettext_lazy("To"),
         max_length=ADDRESS_MAX_LENGTH,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text=gettext_lazy("Your own number with its country code, or your e-mail address."),
+        help_text=gettext_lazy("Your own number with country code, or your e-mail address."),
     )
 
 
@@ -49,7 +49,7 @@ class RecipientAndProjectForm(RecipientForm):
         label=gettext_lazy("For the project"),
         queryset=Project.objects.none(),
         widget=UnfoldAdminSelectWidget,
-        help_text=gettext_lazy("The message counts in its limits and budgets."),
+        help_text=gettext_lazy("The message counts towards its limits and budgets."),
     )
     field_order = ("project", "to")
 
@@ -79,7 +79,7 @@ def send_text_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         if why := form_tokens.spend(request):
             model_admin.message_user(request, why, messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
-        done = gettext_noop("Sent a text to themselves")
+        done = gettext_noop("Sent themselves a text")
         if number := send(form, project, channel, row=project, done=done, language=language):
             model_admin.message_user(request, ON_ITS_WAY)
             return HttpResponseRedirect(followed(number))
@@ -89,8 +89,8 @@ def send_text_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
             channel=ChannelType(channel).label, language=language_name(language)
         ),
         intro=_(
-            "A real message with a code that opens nothing, in the text that is saved. It costs what a message costs"
-            " and counts in the limits of its recipient."
+            "A real message with the saved text and a code that cannot be used. It is billed and counts"
+            " towards its recipient's limits."
         ),
         submit=_("Send"),
         form=form,
@@ -126,7 +126,7 @@ def send(
     """
     config = load_project(project.pk)
     if config is None:
-        form.add_error("to", _("The project is disabled, so nothing of it is sent. Enable it first."))
+        form.add_error("to", _("The project is off, so it sends nothing. Turn it on first."))
         return None
     try:
         address = parse_address(form.cleaned_data["to"], test_addresses=config.test_logins)
@@ -143,7 +143,7 @@ def send(
         form.add_error("to", str(error))
         return None
     except FieldsInvalid:  # the provider is the one field that is no text of the user's
-        form.add_error("to", _("The provider is disabled, or serves this project's channel no more. Enable it first."))
+        form.add_error("to", _("The provider is off, or no longer serves this project's channel. Turn it on first."))
         return None
     except ApiError as error:
         form.add_error("to", error.detail)
@@ -171,21 +171,21 @@ def _test(
             page.message_user(request, why, messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
         owner = project or form.cleaned_data["project"]
-        done = gettext_noop("Sent a test to themselves")
+        done = gettext_noop("Sent themselves a test")
         if number := send(form, owner, channel, row=row, done=done, provider=provider):
             page.message_user(request, ON_ITS_WAY)
             return HttpResponseRedirect(followed(number))
     over = (
-        _("{provider} and no other provider").format(provider=provider)
+        _("only {provider}").format(provider=provider)
         if provider
-        else _("{row}, to its providers in their order").format(row=row)
+        else _("{row}, by its providers in order").format(row=row)
     )
     return page.ask(
         request,
         _("Send a test"),
         intro=_(
-            "A real message with a code that opens nothing, over {over}. It costs what a message costs and"
-            " counts in the limits of its recipient. The page after this one shows its way step by step."
+            "A real message by {over}, with a code that cannot be used. It is billed and counts towards its"
+            " recipient's limits. The next page shows its progress step by step."
         ).format(over=over),
         submit=_("Send"),
         row=row,

@@ -84,7 +84,7 @@ class SessionMessageInline(ChannelColumn, ErrorColumn, CreatedColumn, ScopedInli
 @admin.register(Session)
 class SessionAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
-    empty_text = gettext_lazy("They appear once your app asks for a code.")
+    empty_text = gettext_lazy("Sessions appear once your app requests a code.")
     has_history = False
     change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = ("short_id", "masked", "channel_label", "state", "short_reason", "tries", "project", "created")
@@ -101,7 +101,7 @@ class SessionAdmin(NewestFirstAdmin):
     )
     list_select_related = ("project", "recipient")
     search_fields = ("id",)
-    search_help_text = gettext_lazy("Whole address or session id")
+    search_help_text = gettext_lazy("Full address or session ID")
     inlines = (SessionMessageInline,)
     fieldsets = (
         (
@@ -161,7 +161,7 @@ class SessionAdmin(NewestFirstAdmin):
     def verified_time(self, session: Session) -> str:
         return display.time_label(session.verified_at)
 
-    @admin.display(description=gettext_lazy("Last sent over"))
+    @admin.display(description=gettext_lazy("Last sent by"))
     def channel_label(self, session: Session) -> str:
         return display.format_channel(session.channel)
 
@@ -215,7 +215,7 @@ class SessionAdmin(NewestFirstAdmin):
         if session.channel or session.verified_at:
             return display.excerpt("–")
         refusal = refusal_of(session)
-        without_refusal = _("Bot not started") if session.awaited_channel else _("Not asked to send")
+        without_refusal = _("Bot not started") if session.awaited_channel else _("No send requested")
         short = refusal.title if refusal else without_refusal
         return format_html('<span title="{}">{}</span>', why_not_sent(session), short)
 

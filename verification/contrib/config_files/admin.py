@@ -56,7 +56,7 @@ class FileForm(forms.Form):
     text = forms.CharField(
         required=False,
         strip=False,
-        label=gettext_lazy("Or its text"),
+        label=gettext_lazy("Or paste it"),
         widget=UnfoldAdminTextareaWidget(
             attrs={"rows": 12, "spellcheck": "false", "autocomplete": "off", "class": "ww-lines ww-file"}
         ),
@@ -68,7 +68,7 @@ class FileForm(forms.Form):
             self.fields[PREFIX + name] = forms.CharField(
                 required=False,
                 label=_("Secret {name}").format(name=name),
-                help_text=_("Left empty, what is stored stays."),
+                help_text=_("Leave empty to keep the stored value."),
                 widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
             )
 
@@ -106,7 +106,7 @@ class ChangeRow:
 
 
 @without_asking
-@action(description=gettext_lazy("Set-up file"), icon="description", permissions=["change"], url_path="file")
+@action(description=gettext_lazy("Configuration file"), icon="description", permissions=["change"], url_path="file")
 def show_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the page, or what a file would change. Nothing is changed here."""
     project: Project = page.find(request, object_id)
@@ -133,7 +133,7 @@ def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpR
     try:
         text, secrets, digest = _unseal(request, project)
     except (DecryptionFailed, ValueError):
-        page.message_user(request, _("The page was open in another session. Choose the file again."), messages.WARNING)
+        page.message_user(request, _("This page belongs to another session. Choose the file again."), messages.WARNING)
         return HttpResponseRedirect(_address(project))
     try:
         done = apply(
@@ -149,7 +149,7 @@ def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpR
     except FileRefused:
         return _show_changes(page, request, project, text, secrets)
     number = len(done.projects[0].changes)
-    done_text = ngettext("The file is applied: {number} change.", "The file is applied: {number} changes.", number)
+    done_text = ngettext("File applied: {number} change.", "File applied: {number} changes.", number)
     page.message_user(request, done_text.format(number=number))
     return HttpResponseRedirect(page_address(project))
 
@@ -189,7 +189,7 @@ def _page(
 ) -> HttpResponse:
     context = page.page_context(
         request,
-        _("Set-up file"),
+        _("Configuration file"),
         object=project,
         form=form or FileForm(),
         back=page_address(project),

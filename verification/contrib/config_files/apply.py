@@ -76,7 +76,7 @@ class ApplyContext:
             raise self.document.refusal(*faults) from None
         except DecryptionFailed:
             raise self.refuse(
-                path, _("the present encryption keys cannot decrypt its stored secrets. Enter them again.")
+                path, _("its stored secrets cannot be read with the current encryption keys. Give them again.")
             ) from None
         except UserError as error:
             raise self.refuse(path, str(error)) from None
@@ -88,7 +88,7 @@ class ApplyContext:
         if text:
             return text
         if not is_stored:
-            raise self.refuse(path, _("there is no value for the secret {name}, and none is stored.").format(name=name))
+            raise self.refuse(path, _("the secret {name} was not given, and none is stored.").format(name=name))
         self.kept.append(name)
         return None
 
@@ -278,4 +278,4 @@ def _time(text: str) -> Any:
             return found.astimezone(UTC)  # the last day of the year 9999 may lie behind what Python can read in UTC
     except (ValueError, OverflowError):
         pass
-    raise UserError(_("write a time with its zone, such as 2027-01-31T12:00:00Z."))
+    raise UserError(_("enter a time with a time zone, such as 2027-01-31T12:00:00Z."))

@@ -66,7 +66,7 @@ def _change(context: ApplyContext, row: Provider, values: Mapping[str, Any], pat
     if row.type != values["type"]:
         raise context.refuse(
             (*path, "type"),
-            _("the provider is of type {type}. Choose another name for another type.").format(type=row.type),
+            _("the provider has the type {type}. Use another name for another type.").format(type=row.type),
         )
     fields = {**_fields(values), "name": str(path[-1]).strip()}
     change_provider(row, fields, _settings(context, row, values, path))
@@ -110,7 +110,7 @@ def _apply_prices(context: ApplyContext, provider: Provider, wanted: Mapping[str
         with context.judging(at):
             line = price_lists.read_entry(key, value)
         if (line.place, line.valid_from) in given:
-            raise context.refuse(at, _("{to} appears twice for one day.").format(to=line.to))
+            raise context.refuse(at, _("{to} appears twice for the same day.").format(to=line.to))
         given[line.place, line.valid_from] = line
     if price_lists.difference(price_lists.lines_of(provider), given.values()).is_empty:
         return
@@ -121,7 +121,9 @@ def _apply_prices(context: ApplyContext, provider: Provider, wanted: Mapping[str
 
 def _apply_senders(context: ApplyContext, provider: Provider, wanted: Mapping[str, Any], path: Path) -> None:
     if len(wanted) > MAX_SENDERS:
-        raise context.refuse(path, _("a provider has at most {max_senders} senders.").format(max_senders=MAX_SENDERS))
+        raise context.refuse(
+            path, _("a provider can have at most {max_senders} senders.").format(max_senders=MAX_SENDERS)
+        )
     rows = {row.prefix: row for row in provider.sender_rules.all()}
     given: dict[str, Path] = {}
     for text in wanted:
@@ -138,5 +140,5 @@ def _apply_senders(context: ApplyContext, provider: Provider, wanted: Mapping[st
         with context.judging(at):
             changed = change_row(row, sections.SENDER, wanted[str(at[-1])])
             if not any(getattr(row, name) for name in sections.SENDER):
-                raise UserError(_("enter a sender or DLT ids, or remove the line."))
+                raise UserError(_("enter a sender or DLT IDs, or remove the line."))
         save_changes(row, changed)

@@ -111,7 +111,7 @@ def _document(events: Iterator[Any], document: Document) -> Any:
     for event in events:
         if isinstance(event, yaml.DocumentStartEvent):
             if is_read:
-                raise _refusal(event, (), _("A file must be one document; a second one begins here."))
+                raise _refusal(event, (), _("A file must be a single document; this starts a second one."))
             value, is_read = _value(next(events), events, (), document), True
     if not is_read:
         raise FileRefused(Fault((), _("The file is empty.")))
@@ -121,15 +121,15 @@ def _document(events: Iterator[Any], document: Document) -> Any:
 def _value(event: Any, events: Iterator[Any], path: Path, document: Document) -> Any:
     document.lines.setdefault(path, _line(event))
     if isinstance(event, yaml.AliasEvent) or event.anchor:
-        raise _refusal(event, path, _("anchors and aliases are not allowed; write the value out."))
+        raise _refusal(event, path, _("anchors and aliases are not supported; write out the value."))
     if event.tag:
-        raise _refusal(event, path, _("tags are not allowed; write a secret as {secret: NAME}."))
+        raise _refusal(event, path, _("tags are not supported; write a secret as {secret: NAME}."))
     if isinstance(event, yaml.ScalarEvent):
         _refuse_nul(event, path)
         return _plain(event.value) if event.implicit[0] else event.value
     if len(path) >= MAX_DEPTH:
         raise _refusal(
-            event, path, _("values are nested more than {max_depth} levels deep.").format(max_depth=MAX_DEPTH)
+            event, path, _("values can be nested at most {max_depth} levels deep.").format(max_depth=MAX_DEPTH)
         )
     return (_mapping if isinstance(event, yaml.MappingStartEvent) else _list)(events, path, document)
 
@@ -138,7 +138,7 @@ def _mapping(events: Iterator[Any], path: Path, document: Document) -> dict[str,
     found: dict[str, Any] = {}
     while not isinstance(event := next(events), yaml.MappingEndEvent):
         if not isinstance(event, yaml.ScalarEvent) or event.anchor or event.tag:
-            raise _refusal(event, path, _("a name is expected here, as plain text."))
+            raise _refusal(event, path, _("a name in plain text is expected here."))
         _refuse_nul(event, path)
         if event.value in found:
             raise _refusal(event, (*path, event.value), _("this appears twice."))
@@ -168,7 +168,7 @@ def _plain(text: str) -> Any:
 def _refuse_nul(event: Any, path: Path) -> None:
     """Refuse what YAML writes as an escape and no text of PostgreSQL holds."""
     if "\0" in event.value:
-        raise _refusal(event, path, _("text must not contain a NUL character."))
+        raise _refusal(event, path, _("a text cannot contain NUL; remove it."))
 
 
 def _line(event: Any) -> int:

@@ -96,7 +96,7 @@ class PlanChanged(UserError):
     """The file would not change what was shown any more. ``plan`` is what it would change now."""
 
     def __init__(self, plan: Plan) -> None:
-        super().__init__(_("The configuration has changed in the meantime. Review the changes again."))
+        super().__init__(_("The configuration was changed in the meantime. Review the changes again."))
         self.plan = plan
 
 
@@ -154,7 +154,7 @@ def _bring(
         raise document.refusal(*found)
     wanted: dict[str, Any] = document.value["projects"]
     if only is not None and len(wanted) != 1:
-        raise document.refusal(Fault(("projects",), _("this page accepts a file with one project.")))
+        raise document.refusal(Fault(("projects",), _("this page only accepts a file with one project.")))
     if only is None:
         _take_turn()
     rows = {name: only or _find(document, name) for name in wanted}
@@ -225,7 +225,7 @@ def _require_channels(context: ApplyContext, wanted: Mapping[str, Any], path: Pa
         return
     for channel, providers in wanted.get("providers", {}).items():
         if providers and channel not in wanted["channels"]:
-            raise context.refuse((*path, "providers", channel), _("the file lists channels, but not this one."))
+            raise context.refuse((*path, "providers", channel), _("the file lists the channels, but not this one."))
 
 
 def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Change]:

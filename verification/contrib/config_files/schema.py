@@ -46,9 +46,9 @@ _KINDS = {  # of JSON, in words for people
     "object": gettext_lazy("names with values are expected"),
     "array": gettext_lazy("a list is expected"),
     "string": gettext_lazy("a text is expected; put numbers in quotes"),
-    "integer": gettext_lazy("a whole number is expected"),
+    "integer": gettext_lazy("enter a whole number"),
     "number": gettext_lazy("a number is expected"),
-    "boolean": gettext_lazy("true or false is expected"),
+    "boolean": gettext_lazy("enter true or false"),
 }
 
 
@@ -232,18 +232,18 @@ def _of_error(error: ValidationError) -> Iterator[Fault]:
             for name in set(asked) - error.instance.keys():
                 yield Fault(path, _("{name} is missing.").format(name=name))
         case "type" if sections.SECRET in schema.get("properties", ()):
-            yield Fault(path, _("do not write a secret into the file; write {secret: NAME} instead."))
+            yield Fault(path, _("do not write secrets into the file; write {secret: NAME} instead."))
         case "type":
             yield Fault(path, f"{_KINDS[asked if isinstance(asked, str) else asked[0]]}.")
         case "const":
             yield Fault(
                 path,
-                _("{asked} is expected: the version of the format that this installation reads.").format(asked=asked),
+                _("{asked} is expected, the format version that this installation reads.").format(asked=asked),
             )
         case "enum":
             yield Fault(
                 path,
-                _("write one of {names}.").format(names=", ".join(str(value) or "an empty text" for value in asked)),
+                _("enter one of {names}.").format(names=", ".join(str(value) or "an empty text" for value in asked)),
             )
         case "minimum" | "maximum":
             yield Fault(path, f"the {'minimum' if error.validator == 'minimum' else 'maximum'} is {asked:,}.")
@@ -255,14 +255,14 @@ def _of_error(error: ValidationError) -> Iterator[Fault]:
         case "minLength":
             yield Fault(path, _("this must not be empty."))
         case "pattern":
-            yield Fault(path, _("write a name of up to 100 letters, digits and _ that begins with a letter."))
+            yield Fault(path, _("enter a name of up to 100 letters, digits and _ that starts with a letter."))
         case _:
             yield Fault(path, _("this does not match the schema."))
 
 
 def _unknown(name: str, known: list[str]) -> str:
     if name in sections.NOT_SETTINGS:
-        return _("a file cannot set this: killswitch stops and resumes a project, and its name is the key.")
+        return _("this cannot be set by a file: use killswitch to stop or resume a project; the name is the key.")
     if near := difflib.get_close_matches(name, known, n=1):
-        return _("there is nothing with this name. Did you mean {near}?").format(near=near[0])
-    return f"there is nothing with this name here{', but ' + ', '.join(known) if len(known) <= LISTED_NAMES else ''}."
+        return _("there is no such name. Did you mean {near}?").format(near=near[0])
+    return f"there is no such name here{'; there are ' + ', '.join(known) if len(known) <= LISTED_NAMES else ''}."

@@ -25,7 +25,7 @@ from verification.core.ids import whole_number
 from verification.models import ChannelType, IdentityConnection, Project
 from verification.models.connections import NAME_MAX_LENGTH
 
-COPY_NOW = gettext_lazy("Copy the secret now: it is not shown again. Whoever has it can send at your expense.")
+COPY_NOW = gettext_lazy("Copy the secret now; you won't see it again. Anyone who has it can send at your expense.")
 OPTION = "option_"  # before the name of a system's option, so that none meets another field
 
 
@@ -35,19 +35,23 @@ class ConnectionForm(forms.Form):
     name = forms.CharField(
         max_length=NAME_MAX_LENGTH,
         label=gettext_lazy("Name"),
-        help_text=gettext_lazy("By which you know it here and in the decision log."),
+        help_text=gettext_lazy("Your name for it, here and in the decision log."),
         widget=UnfoldAdminTextInputWidget,
     )
     channel = forms.ChoiceField(
         required=False,
         label=gettext_lazy("Channel"),
-        help_text=gettext_lazy("Chosen for each recipient is as for a session, and falls back in the project's order."),
+        help_text=gettext_lazy(
+            "“Chosen for each recipient” picks the channel as for a session and uses the project's fallback order."
+        ),
         widget=UnfoldAdminSelectWidget,
     )
     secret = forms.CharField(
         required=False,
         label=gettext_lazy("Secret"),
-        help_text=gettext_lazy("Left empty, one is drawn and shown once. Enter one only if the system draws its own."),
+        help_text=gettext_lazy(
+            "Leave empty to generate one, which is shown once. Only enter one if the system generates its own."
+        ),
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
     )
 
@@ -134,7 +138,7 @@ def add_connection(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
         _("Connect {system}").format(system=system.label),
         row=project,
         form=form,
-        intro=_("The next page shows what to paste there. The guide to connections has the steps."),
+        intro=_("The next page shows what to paste there. The guide to connections explains the steps."),
         submit=_("Connect"),
         back=back,
         acts_once=True,
@@ -155,14 +159,14 @@ def remove_connection(page: ScopedAdmin, request: HttpRequest, object_id: str) -
             request,
             _("Remove {connection}").format(connection=row),
             row=project,
-            intro=_("Within a second its calls are answered that there is nothing here, and its users get no codes."),
+            intro=_("Within a second, its requests get “not found” and its users get no codes."),
             submit=_("Remove"),
             back=back,
             is_dangerous=True,
         )
     connections.remove_connection(row.pk, project)
     page.log_change(request, project, f"Removed the connection {row}")
-    page.message_user(request, _("{connection} is removed.").format(connection=row))
+    page.message_user(request, _("{connection} was removed.").format(connection=row))
     return HttpResponseRedirect(back)
 
 

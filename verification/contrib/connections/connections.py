@@ -74,7 +74,7 @@ def add_connection(
         project,
         project.connections.all(),
         bounds.MAX_IDENTITY_CONNECTIONS,
-        _("A project has at most {number} connections. Remove one first.").format(
+        _("A project can have at most {number} connections. Remove one first.").format(
             number=bounds.MAX_IDENTITY_CONNECTIONS
         ),
     )

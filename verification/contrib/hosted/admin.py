@@ -75,8 +75,8 @@ class LogoForm(forms.Form):
         label="PNG",
         help_text=format_lazy(
             gettext_lazy(
-                "At most {number} kB and {max_side} × {max_side} pixels. Without one the page shows the first"
-                " letter of the name."
+                "At most {number} kB and {max_side} × {max_side} pixels. Without a logo, the page shows the"
+                " first letter of the name."
             ),
             number=MAX_BYTES // 1024,
             max_side=MAX_SIDE,

@@ -20,19 +20,19 @@ PALETTE = 3  # the type of colour whose pixels are numbers of a palette
 MAX_FILTER = 4  # the highest number of a row's filter
 KEPT = (b"PLTE", b"tRNS")  # chunks beside the pixels without which they look different
 
-_NO_PNG = gettext_lazy("The file is not a PNG that browsers can read. Save the logo as a PNG.")
+_NO_PNG = gettext_lazy("The file is not a valid PNG. Save the logo as PNG.")
 
 
 def clean_logo(data: bytes) -> bytes:
     """Return the picture as a PNG that holds its pixels and nothing else. Raises :class:`UserError`."""
     if len(data) > MAX_BYTES:
         raise UserError(
-            _("The logo is larger than {number} kB. Save it smaller: 512 × 512 pixels are enough.").format(
+            _("The logo has more than {number} kB. Make it smaller; 512 × 512 pixels is enough.").format(
                 number=MAX_BYTES // 1024
             )
         )
     if not data.startswith(SIGNATURE):
-        raise UserError(_("The logo must be a PNG. Other image formats, such as SVG, can contain scripts."))
+        raise UserError(_("The logo must be a PNG. Other formats such as SVG can contain more than an image."))
     chunks = list(_chunks(data))
     if not chunks or chunks[0][0] != b"IHDR" or len(chunks[0][1]) != 13 or chunks[-1][0] != b"IEND":
         raise UserError(_NO_PNG)

@@ -67,13 +67,13 @@ def _estimate(result: Backtest, currency: str) -> Estimate:
         saved, of_all = seconds(abs(then - with_best)), seconds(then)
     return Estimate(
         title=str((RoutingMode.BEST_PRICE if is_money else RoutingMode.BEST_TIME).label),
-        unit=_("{currency} for 1,000 verified users").format(currency=currency)
+        unit=_("{currency} per 1,000 verified users").format(currency=currency)
         if is_money
-        else _("Seconds for a verified user"),
+        else _("Seconds per verified user"),
         saved=saved,
         is_loss=result.saved < 0,
         of_all=of_all,
-        words=_("that it cost") if is_money else _("for each verified user"),
+        words=_("spent") if is_money else _("per verified user"),
         rate_then=round(100 * result.verified / result.messages, 1),
         rate_with=round(100 * result.verified_with_best / result.messages, 1),
         rows=[_row(each, is_money=is_money) for each in result.countries[:COUNTRIES_SHOWN]],
@@ -107,8 +107,8 @@ class WithOptimizer(ChannelAdmin):
                         "{description} {more}",
                         description=description,
                         more=gettext_lazy(
-                            "The best is learnt from this project's own traffic; one that loses users is never it,"
-                            " however cheap."
+                            "The choice is based on this project's own traffic; providers that lose users are"
+                            " never chosen."
                         ),
                     ),
                 },

@@ -29,7 +29,7 @@ from verification.services.texts import own
 PAGE = "verification_text_variant"
 USUAL_SHARE = 50  # percent: two equal halves tell the texts apart soonest.
 NOT_YET = format_lazy(
-    gettext_lazy("Not enough yet: each text needs {min_sessions} sessions before anything is said."),
+    gettext_lazy("Not enough data yet: each text needs {min_sessions} sessions."),
     min_sessions=MIN_SESSIONS,
 )
 
@@ -42,7 +42,7 @@ class VariantForm(forms.Form):
         max_length=200,
         required=False,
         widget=UnfoldAdminTextInputWidget,
-        help_text=gettext_lazy("Empty means ours."),
+        help_text=gettext_lazy("Leave empty for the default."),
     )
     text = forms.CharField(label=gettext_lazy("Text"), max_length=1_000, widget=EditorWidget, strip=False)
     share = forms.IntegerField(
@@ -51,7 +51,7 @@ class VariantForm(forms.Form):
         max_value=MAX_SHARE,
         initial=USUAL_SHARE,
         widget=UnfoldAdminIntegerFieldWidget,
-        help_text=gettext_lazy("Percent of the sessions that get the new text. 50 tells the two apart soonest."),
+        help_text=gettext_lazy("Percentage of sessions that get the new text. 50 gives the fastest result."),
     )
 
     def __init__(self, *args: Any, about: dict[str, Any], **kwargs: Any) -> None:
@@ -91,16 +91,18 @@ def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpRespon
         except UserError as error:
             form.add_error("text", str(error))
         else:
-            page.message_user(request, _("The trial runs. Figures follow within minutes of the first sessions."))
+            page.message_user(
+                request, _("The A/B test is running. Results appear within minutes of the first sessions.")
+            )
             return HttpResponseRedirect(request.get_full_path())
     response: HttpResponse = page.ask(
         request,
-        _("Try another text: {name}").format(name=_name(about)),
+        _("A/B test: {name}").format(name=_name(about)),
         intro=_(
-            "See which of two texts more users answer with their code. Each session gets one of them by chance, and"
-            " keeps it. The present text cannot be changed meanwhile."
+            "Find out which of two texts verifies more users. Each session gets one of them at random. The"
+            " current text cannot be changed during the test."
         ),
-        submit=_("Start the trial"),
+        submit=_("Start A/B test"),
         form=form,
         back=links_of(about)["all"],
     )
@@ -115,13 +117,13 @@ def _show(
     difference = compare(present, tried)
     context = page.page_context(
         request,
-        _("Trial of a text: {name}").format(name=_name(about)),
+        _("A/B test: {name}").format(name=_name(about)),
         running=running,
         since=format_time(running.since),
         back=links_of(about)["all"],
         sides=[
             (
-                _("Present text"),
+                _("Current text"),
                 100 - running.share,
                 present,
                 preview_of(**about, text=words.text, subject=words.subject),
@@ -143,7 +145,7 @@ def _conclusion(difference: Any) -> tuple[str, str]:
         return "good", _("The new text converts better.")
     if difference.is_worse:
         return "bad", _("The new text converts worse.")
-    return "plain", _("Not enough yet to tell them apart: the difference may be either way, or none.")
+    return "plain", _("No significant difference yet.")
 
 
 def _end(request: HttpRequest, page: Any, running: TextVariant) -> HttpResponse:
@@ -153,8 +155,8 @@ def _end(request: HttpRequest, page: Any, running: TextVariant) -> HttpResponse:
     except UserError as error:
         page.message_user(request, str(error), "warning")
         return HttpResponseRedirect(request.get_full_path())
-    said = _("The new text goes out from now on.") if is_taken else _("The present text stays.")
-    page.message_user(request, _("The trial is over. {said}").format(said=said))
+    said = _("The new text is used from now on.") if is_taken else _("The current text is kept.")
+    page.message_user(request, _("The A/B test has ended. {said}").format(said=said))
     about = {"project": running.project, "channel": running.channel, "language": running.language}
     return HttpResponseRedirect(links_of(about)["all"])
 
@@ -184,6 +186,6 @@ class WithTrials(TextAdmin):
         }
 
 
-MORE_LINKS.append((gettext_lazy("Try another text against it"), f"admin:{PAGE}"))
+MORE_LINKS.append((gettext_lazy("Start an A/B test"), f"admin:{PAGE}"))
 admin.site.unregister(MessageTemplate)
 admin.site.register(MessageTemplate, WithTrials)

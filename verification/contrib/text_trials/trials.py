@@ -30,19 +30,19 @@ def start(*, project: Project, channel: str, language: str, text: str, share: in
         project,
         project.text_variants.all(),
         most,
-        _("A project runs at most {most} A/B tests at once. End one first.").format(most=most),
+        _("A project can run at most {most} A/B tests at once. End one first.").format(most=most),
     )
     if not MIN_SHARE <= share <= MAX_SHARE:
         raise UserError(
-            _("The share must be a whole percentage from {min_share} to {max_share}.").format(
+            _("The share must be between {min_share} and {max_share} percent.").format(
                 min_share=MIN_SHARE, max_share=MAX_SHARE
             )
         )
     if find(project, channel, language):
-        raise UserError(_("An A/B test is already running here. End it first."))
+        raise UserError(_("An A/B test is already running for this text. End it first."))
     present = own.present(project, channel, language)
     if (present.subject, present.text) == (subject, text):
-        raise UserError(_("This is the current text. Write a different one."))
+        raise UserError(_("This is the current text. Enter a different one."))
     if faults := own.faults(project=project, channel=channel, text=text, subject=subject):
         raise UserError(" ".join(faults))
     return TextVariant.objects.create(
@@ -111,7 +111,7 @@ def require_untried(project: Project, channel: str, language: str) -> None:
     """
     bounds.lock(project)
     if is_tried(project, channel, language):
-        raise UserError(_("An A/B test of this text is running. End it first."))
+        raise UserError(_("An A/B test is running for this text. End it first."))
 
 
 def count(hour: datetime) -> None:

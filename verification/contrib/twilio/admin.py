@@ -23,8 +23,8 @@ class WithSids(KeyAdmin):
         {
             "fields": ("account_sid", "key_sid", "service_sid"),
             "description": gettext_lazy(
-                "Log in with the Account SID and this key as its auth token, or with the API key SID and"
-                " this key as its secret."
+                "Log in with the Account SID and this key as the auth token, or with the API key SID and this"
+                " key as the secret."
             ),
         },
     )
@@ -55,17 +55,17 @@ class WithSids(KeyAdmin):
             (
                 _("Account SID"),
                 sids.of_project(sids.ACCOUNT, key.project.public_id),
-                _("For Twilio's libraries: the key above is its auth token. This and the following are no secrets."),
+                _("For Twilio's libraries: the key above is the auth token. This and the values below are not secret."),
             ),
             (
                 _("API key SID"),
                 sids.of_key(key.digest),
-                _("In place of the Account SID: the key above is then its secret."),
+                _("Instead of the Account SID; the key above is then the secret."),
             ),
             (
                 _("Service SID"),
                 sids.of_project(sids.SERVICE, key.project.public_id),
-                _("The Verify service to name in calls."),
+                _("The Verify service to use in API calls."),
             ),
         ]
 

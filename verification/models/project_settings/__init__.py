@@ -47,27 +47,27 @@ MAX_RETENTION_DAYS = 3_650  # Ten years: no law asks for longer of a code, and n
 
 
 class RetentionMode(models.TextChoices):
-    REMOVE = "remove", _("Remove the rows")
-    HASH = "hash", _("Keep the rows, hash the addresses")
+    REMOVE = "remove", _("Delete the data")
+    HASH = "hash", _("Keep the data, hash the addresses")
 
 
 class Basics(SettingGroup):
     title = "Basics"
 
-    name = models.CharField(_("name"), max_length=100, help_text=_("The name that messages and the panel show."))
+    name = models.CharField(_("name"), max_length=100, help_text=_("The name shown in messages and in the panel."))
     is_enabled = models.BooleanField(
-        _("enabled"), default=True, help_text=_("The keys of a disabled project answer 401, and it sends nothing.")
+        _("active"), default=True, help_text=_("When off, API calls return 401 and nothing is sent.")
     )
     is_sandbox = models.BooleanField(
         _("test project"),
         default=False,
         db_default=False,
         help_text=_(
-            "Sends nothing: recipients of the sandbox have known outcomes and one known code. Only before the"
-            " project's first session or message."
+            "Sends nothing: sandbox recipients have fixed outcomes and one known code. Can only be changed"
+            " before the first session or message."
         ),
     )
-    site_url = models.URLField(_("site"), blank=True, help_text=_("The link of a channel that has none of its own."))
+    site_url = models.URLField(_("site"), blank=True, help_text=_("Default link for channels."))
 
     class Meta:
         abstract = True
@@ -81,65 +81,63 @@ class CodesAndTexts(SettingGroup):
         choices=CODE_LENGTHS,
         default=LONG_CODE,
         help_text=format_lazy(
-            _("{long_code} is the safe choice: a code of {short_code} is guessed a hundred times as easily."),
+            _("{long_code} is the safe choice; a code of length {short_code} is a hundred times easier to guess."),
             long_code=LONG_CODE,
             short_code=SHORT_CODE,
         ),
     )
-    code_digits = models.BooleanField(_("digits"), default=True, help_text=_("Codes have digits."))
+    code_digits = models.BooleanField(_("digits"), default=True, help_text=_("Use digits in codes."))
     code_letters = models.BooleanField(
         _("letters"),
         default=False,
-        help_text=_("Codes have letters, without look-alikes such as 0 and O. At least one of the two must be on."),
+        help_text=_("Use letters in codes, except look-alikes such as 0 and O. Turn on digits, letters or both."),
     )
     new_code_on_send = models.BooleanField(
         _("new code on every send"),
         default=False,
-        help_text=_("Draw a new code for every send of a session instead of sending the same one."),
+        help_text=_("Generate a new code for every send in a session instead of resending the same one."),
     )
     session_seconds = models.PositiveSmallIntegerField(
-        _("life of a session, seconds"),
+        _("session lifetime (seconds)"),
         default=SESSION_SECONDS,
         db_default=SESSION_SECONDS,
         validators=[MinValueValidator(SHORTEST_SESSION_SECONDS), MaxValueValidator(LONGEST_SESSION_SECONDS)],
-        help_text=_(
-            "How long a session and its code are good for, from the session's creation. A channel may ask for longer."
-        ),
+        help_text=_("How long a session and its code are valid, from the session's creation. A channel can extend it."),
     )
     language = LanguageField(
         _("default language"),
         max_length=LANGUAGE_MAX_LENGTH,
         default="en",
-        help_text=_("The language where nothing else is known."),
+        help_text=_("Fallback language."),
     )
     languages = ListField(
         LanguageField(max_length=LANGUAGE_MAX_LENGTH),
         verbose_name=_("languages"),
         most=MAX_LANGUAGES,
         help_text=_(
-            "Languages that a caller's Accept-Language may choose, such as en or pt-BR. Empty means every"
-            " language with a text."
+            "Languages a caller's Accept-Language can select, such as en or pt-BR. Leave empty for all"
+            " languages with a text."
         ),
     )
     code_in_subject = models.BooleanField(
         _("code in the subject"),
         default=False,
-        help_text=_("Put the code into the subject of e-mails, where notifications show it."),
+        help_text=_("Show the code in the e-mail subject, so that notifications show it."),
     )
     web_otp_domain = HostNameField(
-        _("domain for filling in"),
+        _("autofill domain"),
         max_length=HOST_MAX_LENGTH,
         blank=True,
         help_text=_(
-            "Such as shop.example. SMS then end with @shop.example #123456, and browsers and iOS fill in the code"
-            " by themselves."
+            "Such as shop.example. SMS then end with @shop.example #123456, so that browsers and iOS fill in"
+            " the code automatically."
         ),
     )
     android_hash = AndroidHashField(
         _("Android app hash"),
         max_length=11,
         blank=True,
-        help_text=_("The 11 characters by which Android hands SMS to your app, such as FA+9qCX9VSu."),
+        help_text=_("The 11-character hash with which Android passes the SMS to your app, such as FA+9qCX9VSu."),
     )
 
     class Meta:
@@ -154,25 +152,27 @@ class ChannelsAndCountries(SettingGroup):
         max_length=20,
         choices=ChannelType.phone_choices(),
         default=ChannelType.SMS,
-        help_text=_("What a code for a phone number goes out over where the caller names no channel."),
+        help_text=_("The channel for phone numbers if the caller does not choose one."),
     )
     default_email_channel = models.CharField(
         _("default for e-mail addresses"),
         max_length=20,
         choices=ChannelType.email_choices(),
         default=ChannelType.EMAIL,
-        help_text=_("The same for an e-mail address."),
+        help_text=_("The channel for e-mail addresses if the caller does not choose one."),
     )
     countries = ListField(
         CountryField(max_length=2),
         verbose_name=_("countries"),
         most=MAX_COUNTRIES,
-        help_text=_("Where phone numbers may be from, two letters each, such as DE. Empty means every country."),
+        help_text=_(
+            "Countries whose phone numbers are allowed, as two-letter codes such as DE. Leave empty for all countries."
+        ),
     )
     allow_voip = models.BooleanField(
         _("allow VoIP numbers"),
         default=False,
-        help_text=_("Send SMS to VoIP and personal numbers too (they are easy to get by the thousand)."),
+        help_text=_("Also send SMS to VoIP and personal numbers, which are easy to obtain in bulk."),
     )
 
     class Meta:
@@ -183,34 +183,35 @@ class Limits(SettingGroup):
     title = "Limits"
 
     sends_per_10_minutes = limit_field(_("sends in 10 minutes"), 5, _("Messages to one recipient in 10 minutes."))
-    sends_per_hour = limit_field(_("sends an hour"), 10, _("Messages to one recipient in an hour."))
-    sends_per_day = limit_field(_("sends a day"), 20, _("Messages to one recipient in a day."))
+    sends_per_hour = limit_field(_("sends per hour"), 10, _("Messages to one recipient per hour."))
+    sends_per_day = limit_field(_("sends per day"), 20, _("Messages to one recipient per day."))
     wrong_codes_per_15_minutes = limit_field(
         _("wrong codes in 15 minutes"),
         10,
         format_lazy(
-            _("Wrong codes for one recipient in 15 minutes (half of that for codes of {short_code})."),
+            _("Wrong codes for one recipient in 15 minutes (half of that for codes of length {short_code})."),
             short_code=SHORT_CODE,
         ),
     )
     wrong_codes_per_day = limit_field(
-        _("wrong codes a day"),
+        _("wrong codes per day"),
         20,
         format_lazy(
-            _("Wrong codes for one recipient in a day (half of that for codes of {short_code})."), short_code=SHORT_CODE
+            _("Wrong codes for one recipient per day (half of that for codes of length {short_code})."),
+            short_code=SHORT_CODE,
         ),
     )
     creates_per_address = limit_field(
-        _("creates per client address"), 300, _("Session creates from one client address in 10 minutes.")
+        _("sessions per IP address"), 300, _("Sessions created from one IP address in 10 minutes.")
     )
     server_addresses = ListField(
         models.GenericIPAddressField(),
         verbose_name=_("server addresses"),
         most=MAX_SERVERS,
-        help_text=_("IP addresses of the customer's own servers. The limit per client address leaves them alone."),
+        help_text=_("IP addresses of your own servers. They are exempt from the limit per IP address."),
     )
     requests_per_second = limit_field(
-        _("requests a second"), 200, _("Session creates and manual sends of the project in a second.")
+        _("requests per second"), 200, _("Sessions created and manual sends of the project per second.")
     )
 
     class Meta:
@@ -224,27 +225,26 @@ class Access(SettingGroup):
         OriginField(max_length=ORIGIN_MAX_LENGTH),
         verbose_name=_("origins"),
         most=MAX_ORIGINS,
-        help_text=_("Browser origins that may call the session endpoints, such as https://app.example.com."),
+        help_text=_("Browser origins allowed to call the session endpoints, such as https://app.example.com."),
     )
     secret_key_networks = ListField(
         NetworkField(max_length=NETWORK_MAX_LENGTH),
-        verbose_name=_("secret keys only from"),
+        verbose_name=_("networks for secret keys"),
         most=MAX_SERVERS,
         help_text=_(
-            "Networks of your servers, such as 203.0.113.0/24. Secret keys are taken from nowhere else. Empty"
-            " means from anywhere."
+            "Networks of your servers, such as 203.0.113.0/24. Secret keys from other networks are rejected."
+            " Leave empty to allow all."
         ),
     )
     test_logins_enabled = models.BooleanField(
-        _("test logins"), default=True, help_text=_("One switch for all test logins.")
+        _("test logins"), default=True, help_text=_("Turns all test logins on or off.")
     )
     twilio_endpoints = models.BooleanField(
         _("Twilio Verify endpoints"),
         default=False,
         db_default=False,
         help_text=_(
-            "Serve the paths of Twilio Verify v2 to the project's secret keys, for servers that were written for"
-            " Twilio."
+            "Offer the Twilio Verify v2 endpoints to the project's secret keys, for servers written for Twilio."
         ),
     )
 
@@ -259,14 +259,14 @@ class Retention(SettingGroup):
         _("retention days"),
         default=30,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
-        help_text=_("Days after which old sessions and messages are removed, and recipients with none left."),
+        help_text=_("Days after which sessions and messages are deleted, and recipients without any."),
     )
     retention_mode = models.CharField(
         _("retention mode"),
         max_length=6,
         choices=RetentionMode.choices,
         default=RetentionMode.REMOVE,
-        help_text=_("Remove old rows, or keep them with a hash in place of the address."),
+        help_text=_("Delete old data, or keep it with a hash instead of the address."),
     )
 
     class Meta:

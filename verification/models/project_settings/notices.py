@@ -22,22 +22,22 @@ class Events(SettingGroup):
         most=len(EventType),
         db_default=[],
         help_text=format_lazy(
-            _("What your server is told: {events}. Empty means nothing."), events=", ".join(EventType.values)
+            _("Events sent to your server: {events}. Leave empty for none."), events=", ".join(EventType.values)
         ),
     )
     event_url = models.URLField(
-        _("call with events"),
+        _("event webhook URL"),
         max_length=URL_MAX_LENGTH,
         blank=True,
         default="",
         db_default="",
-        help_text=_("An https address that is called with each of these events, signed like a callback."),
+        help_text=_("An https URL that receives each of these events, signed like a callback."),
     )
     event_recipients = models.BooleanField(
-        _("whole recipients"),
+        _("full recipient addresses"),
         default=False,
         db_default=False,
-        help_text=_("Events name the whole phone number or e-mail address. Otherwise they show a part of it."),
+        help_text=_("Include the full phone number or e-mail address in events. Otherwise it is masked."),
     )
 
     class Meta:
@@ -52,29 +52,28 @@ class Alerts(SettingGroup):
     )
     alert_emails = ListField(
         models.EmailField(),
-        verbose_name=_("mail alerts to"),
+        verbose_name=_("alert e-mail addresses"),
         most=MAX_ALERT_EMAILS,
-        help_text=_("Who gets a mail about findings, spent budgets and the like. Empty means the project's members."),
+        help_text=_("Who gets alerts by e-mail. Leave empty for the project's members."),
     )
     alert_by_webhook = models.BooleanField(
         _("alerts by webhook"),
         default=True,
         db_default=True,
-        help_text=_("Send each alert to the webhook address, if there is one."),
+        help_text=_("Send each alert to the webhook URL below, if set."),
     )
     alert_url = models.URLField(
-        _("call with alerts"),
+        _("alert webhook URL"),
         max_length=URL_MAX_LENGTH,
         blank=True,
-        help_text=_("An https address that is called with each alert, signed like a callback."),
+        help_text=_("An https URL that receives each alert, signed like a callback."),
     )
     balance_alert_days = models.PositiveSmallIntegerField(
-        _("balance lasts less than"),
+        _("low-balance warning"),
         default=7,
         validators=[MaxValueValidator(MAX_BALANCE_DAYS)],
         help_text=_(
-            "Days: an alert tells when a provider's balance would be used up sooner, at the last week's rate."
-            " 0 is no alert."
+            "Days left: alerts you when a provider's balance would run out sooner at last week's rate. 0 = off."
         ),
     )
     alert_quiet_hours = QuietHoursField(
@@ -83,20 +82,20 @@ class Alerts(SettingGroup):
         blank=True,
         default="",
         help_text=_(
-            "Such as 22:00-07:00. Mails and chats then wait until they end, but for a channel over which nothing"
-            " gets out. The call goes at once."
+            "Such as 22:00-07:00. E-mails and chat messages are held until quiet hours end, except “channel"
+            " down”. Webhooks are never held."
         ),
     )
     alert_time_zone = TimeZoneField(
         _("time zone"),
         max_length=40,
         default="UTC",
-        help_text=_("Of quiet hours and the digest, such as Europe/Berlin."),
+        help_text=_("For quiet hours and the digest, such as Europe/Berlin."),
     )
     alert_digest = models.BooleanField(
         _("weekly digest"),
         default=False,
-        help_text=_("On Monday from 9: verified users, conversion, cost and the worst provider of the last week."),
+        help_text=_("Sent on Mondays at 9:00: last week's verified users, conversion, cost and worst provider."),
     )
 
     class Meta:

@@ -14,7 +14,7 @@ MAX_HOSTS = 100  # hosts and apps that a challenge's widget stands on
 
 class GuardMode(models.TextChoices):
     OFF = "off", _("Off")
-    OBSERVE = "observe", _("Observe: note what would be refused")
+    OBSERVE = "observe", _("Observe only: record what would be refused")
     ENFORCE = "enforce", _("Enforce")
 
 
@@ -25,7 +25,7 @@ class ChallengeMode(models.TextChoices):
 
 
 class ChallengeProvider(models.TextChoices):
-    ALTCHA = "altcha", _("ALTCHA (proof of work, no outside service)")
+    ALTCHA = "altcha", _("ALTCHA (proof of work, no external service)")
     TURNSTILE = "turnstile", _("Cloudflare Turnstile")
     HCAPTCHA = "hcaptcha", "hCaptcha"
     RECAPTCHA = "recaptcha", _("Google reCAPTCHA")
@@ -39,37 +39,37 @@ class TrafficGuard(SettingGroup):
         max_length=7,
         choices=GuardMode.choices,
         default=GuardMode.ENFORCE,
-        help_text=_("Refuse SMS and calls that look like SMS pumping."),
+        help_text=_("Blocks SMS pumping."),
     )
     traffic_guard_manual = models.BooleanField(
         _("enforce for manual sends"),
         default=False,
-        help_text=_("Let the traffic guard refuse manual sends too, which it otherwise only observes."),
+        help_text=_("Also refuse manual sends, which are otherwise only observed."),
     )
     guard_prefix_numbers = limit_field(
-        _("numbers of one prefix"),
+        _("numbers with one prefix"),
         10,
-        _("Unverified numbers that differ only in their last 4 digits and get a code within the window."),
+        _("Maximum unverified numbers that differ only in the last 4 digits and get a code within the window."),
     )
     guard_prefix_minutes = figure_field(
-        _("minutes for a prefix"), 10, _("The window of the numbers of one prefix."), most=24 * 60
+        _("window for a prefix (minutes)"), 10, _("Time window for numbers with one prefix."), most=24 * 60
     )
     guard_country_sends = limit_field(
-        _("sends to a country"),
+        _("minimum sends to a country"),
         30,
-        _("The least number of SMS and calls to a country for its conversion to be judged."),
+        _("SMS and calls to a country needed before its conversion is checked."),
     )
     guard_country_percent = figure_field(
-        _("percent verified"), 20, _("The share of them that must be verified."), most=100
+        _("minimum verified (%)"), 20, _("Share of them that must be verified."), most=100
     )
     guard_country_minutes = figure_field(
-        _("minutes for a country"), 60, _("The window of a country's conversion."), most=24 * 60
+        _("window for a country (minutes)"), 60, _("Time window for a country's conversion."), most=24 * 60
     )
     guard_country_day = models.PositiveIntegerField(
-        _("unverified sends to a country in a day"),
+        _("unverified sends to a country per day"),
         default=20,
         db_default=20,
-        help_text=_("Beyond so many, the share that must be verified is asked of the whole day, too. 0: of no day."),
+        help_text=_("Above this, the minimum share of verified codes also applies to the whole day. 0 = off."),
     )
     guard_country_observe_days = models.PositiveIntegerField(
         _("days that countries are only observed"),
@@ -83,33 +83,33 @@ class TrafficGuard(SettingGroup):
         default=3,
         db_default=3,
         help_text=_(
-            "Countries that one client network asks for in a day while hardly anything of it is verified. 0: any"
-            " number."
+            "Countries one client network may request codes for in a day while hardly any are verified. 0 = no limit."
         ),
     )
     guard_block_minutes = figure_field(
-        _("first finding, minutes"),
+        _("first block (minutes)"),
         30,
-        _("How long the first finding refuses its subject; each repeat doubles it."),
+        _("How long the first block lasts; each repeat doubles it."),
         most=7 * 24 * 60,
     )
     guard_block_max_minutes = figure_field(
-        _("longest finding, minutes"), 720, _("The longest that a finding refuses its subject."), most=7 * 24 * 60
+        _("longest block (minutes)"), 720, _("The longest a block can last."), most=7 * 24 * 60
     )
     guard_quiet_hours = figure_field(
         _("quiet hours"),
         24,
-        _("Hours without a finding after which the next one counts as the first again."),
+        _("Hours without a block after which the next one counts as the first again."),
         most=30 * 24,
     )
 
     guard_known_days = models.PositiveIntegerField(
-        _("days that a number is known"),
+        _("days a number stays trusted"),
         default=90,
         db_default=90,
         validators=(MaxValueValidator(MAX_KNOWN_DAYS),),
         help_text=_(
-            "A number that your server verified within them passes the rules on prefixes and countries. 0: none does."
+            "A number confirmed by your server within this time is exempt from the rules on prefixes and"
+            " countries. 0 = no exemption."
         ),
     )
 
@@ -120,39 +120,50 @@ class TrafficGuard(SettingGroup):
 class Guessing(SettingGroup):
     title = "Guessing"
 
-    guess_minutes = figure_field(_("minutes counted"), 10, _("The window of the rules on guessing."), most=60)
+    guess_minutes = figure_field(
+        _("window for guessing (minutes)"), 10, _("Time window of the code-guessing rules."), most=60
+    )
     guess_wrong_checks = limit_field(
-        _("wrong codes"), 200, _("Wrong codes in the project that make all its callers suspicious.")
+        _("wrong codes"), 200, _("Wrong codes in the project after which all callers are treated as suspicious.")
     )
     guess_wrong_percent = figure_field(
-        _("percent wrong"), 60, _("The share of all checks that must be wrong, too, for that."), most=100
+        _("wrong codes (%)"), 60, _("Additionally required: share of code checks that are wrong."), most=100
     )
     guess_network_recipients = limit_field(
-        _("recipients of one network"),
+        _("recipients per network"),
         50,
-        _("Recipients for whom one client network enters wrong codes; twice as many keep it from checking."),
+        _(
+            "Recipients for whom one client network may enter wrong codes before it is suspicious. At twice"
+            " as many, its code checks are refused."
+        ),
     )
     guess_same_value_sessions = limit_field(
-        _("sessions with one guess"), 20, _("Sessions on which one and the same wrong code is tried.")
+        _("sessions with the same guess"), 20, _("Sessions in which the same wrong code is tried.")
     )
     guess_assumed = limit_field(
-        _("wrong codes of an attack"),
+        _("wrong codes: attack"),
         30,
-        _("Unsettled wrong codes of all client networks in 5 minutes, beyond which an attack is assumed."),
+        _(
+            "Wrong codes not followed by the correct one, from all client networks in 5 minutes. Above this,"
+            " an attack is assumed."
+        ),
     )
     guess_heavy = figure_field(
-        _("wrong codes of a heavy attack"),
+        _("wrong codes: heavy attack"),
         500,
-        _("Unsettled wrong codes in 5 minutes beyond which it is a heavy attack."),
+        _("Same count; above this, a heavy attack is assumed."),
         most=1_000_000,
     )
     guess_subnet_day = figure_field(
-        _("wrong codes of a subnet"), 50, _("Unsettled wrong codes that a subnet may enter in a day."), most=1_000_000
+        _("wrong codes per subnet"),
+        50,
+        _("Wrong codes not followed by the correct one that a subnet may enter per day."),
+        most=1_000_000,
     )
     guess_subnet_tries = figure_field(
-        _("wrong codes of a subnet under attack"),
+        _("wrong codes per subnet under attack"),
         3,
-        _("The same during an attack; during a heavy one it is one."),
+        _("The same during an attack. During a heavy attack, one."),
         most=1_000,
     )
 
@@ -164,50 +175,52 @@ class Challenges(SettingGroup):
     title = "Challenges"
 
     challenge_mode = models.CharField(
-        _("ask for a challenge"),
+        _("require a challenge"),
         max_length=9,
         choices=ChallengeMode.choices,
         default=ChallengeMode.OFF,
-        help_text=_("Whether a caller has to prove that they are no bot before a session is created or a code sent."),
+        help_text=_("Whether callers must prove they are human before a session is created or a code is sent."),
     )
     challenge_provider = models.CharField(
         _("provider"),
         max_length=9,
         choices=ChallengeProvider.choices,
         default=ChallengeProvider.ALTCHA,
-        help_text=_("Who makes and judges it. ALTCHA is ours and needs no account."),
+        help_text=_("The challenge provider. ALTCHA is built in and needs no account."),
     )
     challenge_site_key = models.CharField(
         _("site key"),
         max_length=200,
         blank=True,
-        help_text=_("The public key of the account at the provider. ALTCHA needs none."),
+        help_text=_("The public key from the challenge provider. Not needed for ALTCHA."),
     )
     challenge_secret = models.BinaryField(
         _("secret"),
         null=True,
         editable=False,
-        help_text=_("The secret key of the account at the provider. ALTCHA needs none."),
+        help_text=_("The secret key from the challenge provider. Not needed for ALTCHA."),
     )
     challenge_hosts = ListField(
         ChallengeHostField(max_length=HOST_MAX_LENGTH),
         verbose_name=_("hosts"),
         most=MAX_HOSTS,
         help_text=_(
-            "Host names that the provider's widget may stand on, such as shop.example, or names of Android"
-            " packages. Empty means the hosts of the origins."
+            "Hosts allowed to show the widget, such as shop.example, or Android package names. Leave empty to"
+            " use the origins' hosts."
         ),
     )
     challenge_min_score = models.FloatField(
-        _("least score"),
+        _("minimum score"),
         default=0.5,
         validators=(MinValueValidator(0), MaxValueValidator(1)),
-        help_text=_("The least score of reCAPTCHA v3 that passes, from 0 (a bot) to 1 (a person)."),
+        help_text=_("Minimum reCAPTCHA v3 score to pass, from 0 (bot) to 1 (human)."),
     )
     challenge_fails_open = models.BooleanField(
-        _("let in while it is away"),
+        _("allow when the provider is unreachable"),
         default=False,
-        help_text=_("Let callers in unchallenged while the provider does not answer. Otherwise they get a 503."),
+        help_text=_(
+            "Let callers through without a challenge while the provider does not respond. Otherwise they get HTTP 503."
+        ),
     )
 
     class Meta:

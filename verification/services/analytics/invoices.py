@@ -226,7 +226,7 @@ def _columns(header: Sequence[str], names: Mapping[str, str]) -> dict[str, int]:
         if needed not in columns:
             raise UserError(_("No {title} was found. {has}").format(title=TITLES[needed].lower(), has=_has(header)))
     if "country" not in columns and "number" not in columns:
-        raise UserError(_("No column of countries or phone numbers was found. {has}").format(has=_has(header)))
+        raise UserError(_("No column with countries or phone numbers was found. {has}").format(has=_has(header)))
     return columns
 
 
@@ -247,7 +247,7 @@ def _add(invoice: Invoice, cells: Mapping[str, str], is_day_first: bool, places:
     """Add a line. Raises ``ValueError`` with the reason why it cannot be read; no cell's text is in it."""
     currency = cells["currency"].upper()
     if currency and currency != invoice.currency:
-        raise ValueError(_("another currency than {currency}.").format(currency=invoice.currency))
+        raise ValueError(_("the currency is not {currency}.").format(currency=invoice.currency))
     messages = _number(cells["count"]) if cells["count"] else Decimal(1)
     if messages != int(messages) or messages < 0:
         raise ValueError(_("the message count is not a whole number."))
@@ -260,7 +260,7 @@ def _country(named: str, number: str, places: dict[str, str]) -> str:
         return named.upper()
     digits = re.sub(r"\D", "", number)
     if not digits:
-        raise ValueError(_("neither a country of two letters nor a phone number."))
+        raise ValueError(_("no two-letter country code or phone number."))
     key = f"+{digits}"[:KNOWN_PREFIX]
     if key not in places:
         places[key] = country_of(f"+{digits}")
@@ -292,7 +292,7 @@ def _day(text: str, is_day_first: bool) -> date:
             return _near(date(year, *((second, first) if is_day_first else (first, second))))
     except ValueError:
         pass
-    raise ValueError(_("the date is none of the last 25 months."))
+    raise ValueError(_("the date is not within the last 25 months."))
 
 
 def _near(day: date) -> date:
@@ -308,5 +308,5 @@ def _is_day_first(texts: Iterable[str]) -> bool:
     pairs = {(int(found[1]), int(found[2])) for text in texts if (found := _DAY.match(text.strip()))}
     is_day, is_month = any(first > 12 for first, _ in pairs), any(second > 12 for _, second in pairs)
     if pairs and is_day == is_month:
-        raise UserError(_("Dates such as 03/04/2026 are ambiguous in this file. Choose how its dates are written."))
+        raise UserError(_("Dates such as 03/04/2026 are ambiguous in this file. Choose the date format."))
     return is_day

@@ -50,7 +50,9 @@ def month_of(text: str, now: datetime) -> Month:
         month.until, month.before  # noqa: B018  (the first and the last month that dates know have no neighbour)
         return month
     except (ValueError, OverflowError):
-        raise UserError(_("{value} is no month; write it as {now:%Y-%m}.").format(value=text[:20], now=now)) from None
+        raise UserError(
+            _("{value} is not a valid month. Use the format {now:%Y-%m}.").format(value=text[:20], now=now)
+        ) from None
 
 
 @dataclass(frozen=True, slots=True)

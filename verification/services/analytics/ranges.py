@@ -89,7 +89,9 @@ def read_day(text: str, *, now: datetime, default: date | None = None) -> date:
         day = date.fromisoformat(text)
     except ValueError:
         raise UserError(
-            _("{value} is no day; write it as {now:%Y-%m-%d}.").format(value=text[:20] or "An empty text", now=now)
+            _("{value} is not a valid date. Use the format {now:%Y-%m-%d}.").format(
+                value=text[:20] or "An empty text", now=now
+            )
         ) from None
     return day
 
@@ -98,21 +100,17 @@ def between(first: date, last: date, *, now: datetime) -> Range:
     """Return the range of whole days (UTC), both included. Raises ``UserError``, which says what is wrong."""
     today = now.astimezone(UTC).date()
     if first > last:
-        raise UserError(
-            _("The range begins on {first} and ends before, on {last}. Swap the days.").format(first=first, last=last)
-        )
+        raise UserError(_("The start, {first}, is after the end, {last}. Swap them.").format(first=first, last=last))
     if first > today:
         raise UserError(
-            _("The range begins on {first}, which is still to come. Today is {today} (UTC).").format(
-                first=first, today=today
-            )
+            _("The start, {first}, is in the future. Today is {today} (UTC).").format(first=first, today=today)
         )
     if (last - first).days >= MAX_DAYS:
-        raise UserError(_("A range has at most {max_days} days. Choose a later first day.").format(max_days=MAX_DAYS))
+        raise UserError(_("A period can have at most {max_days} days. Choose a later start.").format(max_days=MAX_DAYS))
     kept_since = (now - DAYS_KEPT).astimezone(UTC).date()
     if first < kept_since:
         raise UserError(
-            _("Figures are kept for 25 months, here since {kept_since}. Choose a later first day.").format(
+            _("Figures are kept for 25 months, here since {kept_since}. Choose a later start.").format(
                 kept_since=kept_since
             )
         )

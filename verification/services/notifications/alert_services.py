@@ -60,9 +60,9 @@ def seal(service: AlertService, secret: str) -> bytes:
 
 def require_place(project: Project) -> None:
     """Raises :class:`UserError` where the project has as many as it may. Call it in the transaction of the insert."""
-    refusal = _("A project has at most {max_alert_services} chats and services for alerts. Delete one first.").format(
-        max_alert_services=MAX_ALERT_SERVICES
-    )
+    refusal = _(
+        "A project can have at most {max_alert_services} chats and services for alerts. Delete one first."
+    ).format(max_alert_services=MAX_ALERT_SERVICES)
     require_room(project, AlertService.objects.filter(project=project), MAX_ALERT_SERVICES, refusal)
 
 
@@ -124,7 +124,7 @@ def _apprise(service: AlertService, url: str, title: str, text: str) -> None:
 def _check_address(kind: str, address: str) -> None:
     if kind == AlertServiceKind.SLACK:
         if not address.startswith("https://"):
-            raise UserError(_("Enter the webhook's address, which begins with https://."))
+            raise UserError(_("Enter the webhook URL, which starts with https://."))
         check_called_url(address)
         return
     if re.search(r"\{(to|to_digits|code)\}", address):

@@ -60,9 +60,9 @@ def send_test(project: Project, way: str) -> str:
             return _("The project has no alert e-mail address, and none of its members has one")
         return send_mail(project, subject=f"[{project.name}] {title}", body=f"{text}\n")
     if not project.alert_url:
-        return _("The project has no webhook address")
+        return _("The project has no webhook URL")
     if not live_webhook_secrets(project):
-        return _("The project has no webhook secret to sign with")
+        return _("The project has no webhook secret")
     body = {
         "id": 0,
         "project": project.name,

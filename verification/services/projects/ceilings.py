@@ -41,11 +41,13 @@ def set_platform(values: Mapping[str, str]) -> Platform:
             continue
         if name not in PLATFORM_SETTABLE:
             raise UserError(
-                _("There is no ceiling {name!r}. Ceilings: {names}.").format(name=name, names=", ".join(PLATFORM_NAMES))
+                _("There is no platform limit {name!r}. Platform limits: {names}.").format(
+                    name=name, names=", ".join(PLATFORM_NAMES)
+                )
             )
         number = whole_number(text)
         if number is None:
-            raise UserError(_("{name}: write a whole number.").format(name=name))
+            raise UserError(_("{name}: enter a whole number.").format(name=name))
         setattr(row, name, number)
     try:
         row.full_clean()
@@ -78,11 +80,11 @@ def require_below_ceiling(name: str, limit: int) -> None:
     if name in CEILINGS:
         ceiling = getattr(platform(), CEILINGS[name])
         if bounded(limit, ceiling) != limit:
-            raise UserError(_("The operator allows {ceiling} at the most.").format(ceiling=grouped(ceiling)))
+            raise UserError(_("The operator allows at most {ceiling}.").format(ceiling=grouped(ceiling)))
 
 
 def require_budget_below_ceiling(budget: int | None) -> None:
     """Judge a channel's daily budget, 0 for no limit; an empty one goes by the ceiling. Raises :class:`UserError`."""
     ceiling = platform().max_daily_budget
     if budget is not None and bounded(budget, ceiling) != budget:
-        raise UserError(_("The operator allows {ceiling} at the most.").format(ceiling=grouped(ceiling)))
+        raise UserError(_("The operator allows at most {ceiling}.").format(ceiling=grouped(ceiling)))

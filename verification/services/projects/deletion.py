@@ -42,7 +42,9 @@ UNDER_WAY = timedelta(minutes=1)  # Time for requests and sends that began befor
 def mark(project: Project, *, typed_name: str) -> None:
     """Stop the project and leave it to the workers to remove. Raises :class:`UserError` where the name is another."""
     if typed_name.strip() != project.name:
-        raise UserError(_("That is not its name. To delete the project, write {project}").format(project=project.name))
+        raise UserError(
+            _("The name does not match. To delete the project, enter {project}").format(project=project.name)
+        )
     Project.objects.filter(pk=project.pk, deleted_at=None).update(is_enabled=False, deleted_at=timezone.now())
 
 

@@ -119,12 +119,12 @@ class IssuedKey:
 def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
     """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`UserError`."""
     if expires_in is not None and expires_in <= 0:
-        raise UserError(_("A key must live for at least a second."))
+        raise UserError(_("A key must be valid for at least one second."))
     bounds.require_room(
         project,
         ApiKey.objects.live().filter(project=project),
         bounds.MAX_LIVE_KEYS,
-        _("A project has at most {max_live_keys} live keys. Revoke one that is not used any more.").format(
+        _("A project can have at most {max_live_keys} active keys. Revoke one you no longer use.").format(
             max_live_keys=bounds.MAX_LIVE_KEYS
         ),
     )
@@ -155,7 +155,7 @@ def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("project").get(pk=key_id)
     now = timezone.now()
     if old.revoked_at or (old.expires_at and old.expires_at <= now):
-        raise UserError(_("This key is over. Issue a new one instead."))
+        raise UserError(_("This key has expired. Create a new one instead."))
     new = issue_key(project=old.project, kind=KeyKind(old.kind), expires_in=expires_in, created_by=created_by)
     end = now + overlap
     if old.expires_at is None or old.expires_at > end:

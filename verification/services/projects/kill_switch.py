@@ -112,7 +112,7 @@ def _title(provider: Provider) -> str:
 def _switch(name: str) -> str:
     if name not in SWITCHES:
         raise UserError(
-            _("There is no switch {name!r}. Switches: {names}.").format(name=name, names=", ".join(EXAMPLES))
+            _("There is no kill switch {name!r}. Kill switches: {names}.").format(name=name, names=", ".join(EXAMPLES))
         )
     return name
 
@@ -127,7 +127,7 @@ def _provider(text: str) -> Provider:
     provider_id = whole_number(text)
     found = None if provider_id is None else Provider.objects.filter(pk=provider_id).first()
     if found is None:
-        raise UserError(_("There is no provider {text!r}; give its id.").format(text=text))
+        raise UserError(_("There is no provider {text!r}. Give its ID.").format(text=text))
     return found
 
 

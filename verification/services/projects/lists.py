@@ -106,7 +106,7 @@ def clean_value(kind: str, subject: str, text: str) -> str:
     subjects = ListSubject.values if kind == ListKind.BLOCK else SAFE_SUBJECTS
     if subject not in subjects:
         raise UserError(
-            _("A {kind} list has no entries of the kind {subject!r}, but of {names}.").format(
+            _("A {kind} list cannot have entries of the kind {subject!r}, only {names}.").format(
                 kind=kind, subject=subject, names=", ".join(subjects)
             )
         )
@@ -128,7 +128,7 @@ def add_entry(
     """
     value = clean_value(kind, subject, value)
     if expires_at is not None and expires_at <= timezone.now():
-        raise UserError(_("The entry would have expired already."))
+        raise UserError(_("The expiry time is in the past."))
     entry = ListEntry(project=project, kind=kind, subject=subject, value=value, note=note, expires_at=expires_at)
     with transaction.atomic():
         if project is not None:
@@ -180,7 +180,7 @@ def search_values(term: str) -> set[str]:
 
 def _full() -> UserError:
     return UserError(
-        _("The lists of a project hold at most {max_entries} entries.").format(max_entries=grouped(MAX_ENTRIES))
+        _("A project's lists can have at most {max_entries} entries.").format(max_entries=grouped(MAX_ENTRIES))
     )
 
 
@@ -195,7 +195,7 @@ def _clean_domain(text: str) -> str:
     try:
         return parse_test_address(f"anybody@{text.removeprefix('@')}").text.rpartition("@")[2]
     except AddressInvalid:
-        raise UserError(_("{text!r} is not a mail domain. Write it as example.com.").format(text=text)) from None
+        raise UserError(_("{text!r} is not an e-mail domain. Enter it like example.com.").format(text=text)) from None
 
 
 _CLEANERS: dict[str, Callable[[str], str]] = {

@@ -93,7 +93,7 @@ def find_project(id_or_name: str) -> Project:
         raise UserError(_("There is no project {id_or_name!r}.").format(id_or_name=id_or_name))
     ids = ", ".join(str(project.pk) for project in found)
     raise UserError(
-        _("{id_or_name!r} names more than one project. Give an id: {ids}.").format(id_or_name=id_or_name, ids=ids)
+        _("Several projects are named {id_or_name!r}. Give an ID: {ids}.").format(id_or_name=id_or_name, ids=ids)
     )
 
 
@@ -104,4 +104,4 @@ def require_free_name(name: str, *, among: QuerySet[Project], but: Project | Non
     """
     same = among.filter(name=name, deleted_at=None)
     if (same.exclude(pk=but.pk) if but else same).exists():
-        raise UserError(_("A project named {name!r} already exists. Take another name.").format(name=name))
+        raise UserError(_("A project named {name!r} already exists. Choose another name.").format(name=name))

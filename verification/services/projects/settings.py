@@ -31,9 +31,9 @@ _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
 LANGUAGES = {"language", "languages"}  # settings that messages are worded by
 CALLED = {"alert_url", "event_url"}  # addresses that the service calls
-SWITCHES_RECIPIENTS_ON = gettext_lazy("Only who sees whole addresses may switch this on.")
+SWITCHES_RECIPIENTS_ON = gettext_lazy("Only members who can see full addresses may turn this on.")
 _RULES = {  # by the name of the database's constraint
-    "project_code_alphabet": gettext_lazy("code_digits, code_letters: a code has digits, letters or both."),
+    "project_code_alphabet": gettext_lazy("code_digits, code_letters: a code needs digits, letters or both."),
 }
 
 
@@ -61,7 +61,7 @@ def require_texts(project: Project, changed: Collection[str]) -> None:
         value = getattr(project, name)
         if missing := without_text(project, [value] if isinstance(value, str) else value):
             raise UserError(
-                _("{name}: there is no text in {languages}, neither ours nor one of your own. Write one first.").format(
+                _("{name}: there is no default or custom text in {languages}. Add one first.").format(
                     name=name, languages=", ".join(missing)
                 )
             )
@@ -122,15 +122,15 @@ def check_kind(project: Project) -> None:
         return
     if any(model.objects.filter(project=project.pk).exists() for model in (Session, Message)):
         raise UserError(
-            _("The project has sessions or messages already, so it stays what it is. Make another project.")
+            _("The project already has sessions or messages, so this can no longer be changed. Create another project.")
         )
     rows = Provider.objects.filter(project=project.pk)
     wrong = {row.name for row in rows if not _fits(row.type, is_sandbox=project.is_sandbox)}
     if wrong:
         rule = (
-            _("A test project has no vendor's providers")
+            _("A test project cannot have vendor providers")
             if project.is_sandbox
-            else _("The sandbox is for test projects")
+            else _("The sandbox is only for test projects")
         )
         raise UserError(_("{rule}: delete {names} first.").format(rule=rule, names=", ".join(sorted(wrong))))
 
@@ -167,10 +167,10 @@ def check_challenge(project: Project) -> None:
         secret = challenge_secret_of(project)
     except DecryptionFailed:
         raise UserError(
-            _("The challenge's secret cannot be read with the present encryption keys. Enter it again.")
+            _("The challenge secret cannot be read with the current encryption keys. Enter it again.")
         ) from None
     if not settings.IS_EMBEDDED and is_dummy_secret(project.challenge_provider, secret):
-        raise UserError(_("This secret of {label} is for tests and lets everybody pass.").format(label=label))
+        raise UserError(_("This {label} secret is for tests and lets everyone pass.").format(label=label))
 
 
 def challenge_secret_of(project: Project) -> str:
@@ -188,20 +188,20 @@ def read_text(field: Any, text: str) -> Any:
     if field.choices:
         choices = [str(value) for value, _ in field.flatchoices]
         if text not in choices and not (field.blank and text == ""):
-            raise UserError(_("{name}: write one of {names}.").format(name=name, names=", ".join(choices)))
+            raise UserError(_("{name}: enter one of {names}.").format(name=name, names=", ".join(choices)))
     if isinstance(field, models.BooleanField):
         if text.lower() not in BOOLEANS:
-            raise UserError(_("{name}: write true or false.").format(name=name))
+            raise UserError(_("{name}: enter true or false.").format(name=name))
         return BOOLEANS[text.lower()]
     if isinstance(field, ArrayField):
         return [item.strip() for item in text.split(",") if item.strip()]
     if isinstance(field, models.FloatField):
         if not _DECIMAL.fullmatch(text):
-            raise UserError(_("{name}: write a number such as 0.5.").format(name=name))
+            raise UserError(_("{name}: enter a number such as 0.5.").format(name=name))
         return float(text)
     if isinstance(field, models.IntegerField):
         number = whole_number(text)
         if number is None:
-            raise UserError(_("{name}: write a whole number.").format(name=name))
+            raise UserError(_("{name}: enter a whole number.").format(name=name))
         return number
     return text

@@ -40,7 +40,7 @@ def add_test_login(*, project: Project, to: str, code: str, expires_at: datetime
         others = TestLogin.objects.filter(project=project).exclude(to=address.text)
         if others.count() >= MAX_TEST_LOGINS:
             raise UserError(
-                _("A project has at most {max_test_logins} test logins.").format(max_test_logins=MAX_TEST_LOGINS)
+                _("A project can have at most {max_test_logins} test logins.").format(max_test_logins=MAX_TEST_LOGINS)
             )
         sealed = encrypt(code, binding=crypto.test_login_binding(project.public_id, address.text))
         login, _unused = TestLogin.objects.update_or_create(
@@ -61,5 +61,5 @@ def clean_test_code(code: str) -> str:
     as codes are.
     """
     if not code.isascii() or not _TEST_CODE.fullmatch(code.upper()):
-        raise UserError(_("The code of a test login has {code_form}").format(code_form=CODE_FORM))
+        raise UserError(_("A test login's code has {code_form}").format(code_form=CODE_FORM))
     return code.upper()

@@ -47,7 +47,7 @@ def rotate_webhook_secret(project: Project) -> str:
         project,
         project.webhook_secrets.live(),
         bounds.MAX_WEBHOOK_SECRETS,
-        _("{max_webhook_secrets} secrets sign already. An earlier one ends within a day of its rotation.").format(
+        _("{max_webhook_secrets} secrets are already in use. An old one expires within a day of its rotation.").format(
             max_webhook_secrets=bounds.MAX_WEBHOOK_SECRETS
         ),
     )

@@ -87,7 +87,7 @@ def add_provider(
     provider = Provider(project=project, channel=channel, type=provider_type, name=name, priority=priority)
     most = Provider._meta.get_field("name").max_length or 0
     if not 1 <= len(name.strip()) <= most:
-        raise UserError(_("A provider's name has 1 to {most} characters.").format(most=most))
+        raise UserError(_("A provider's name must have 1 to {most} characters.").format(most=most))
     store_settings(provider, values)
     with transaction.atomic():
         quotas.require_room(project, channel, provider_type)
@@ -117,7 +117,7 @@ def require_free_name(provider: Provider) -> None:
     others = Provider.objects.filter(project=provider.project, channel=provider.channel).exclude(pk=provider.pk)
     if others.filter(name__iexact=provider.name.strip()).exists():
         raise UserError(
-            _("A provider named {provider!r} serves this channel already. Take another name.").format(
+            _("This channel already has a provider named {provider!r}. Choose another name.").format(
                 provider=provider.name.strip()
             )
         )
@@ -139,7 +139,7 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     plain, secret = registry.split_secrets(provider.type, cleaned)
     kept = [name for name, value in stored.items() if value and name not in given]
     if kept and _servers(provider.type, plain) != _servers(provider.type, provider.settings):
-        raise SettingsInvalid(dict.fromkeys(kept, _("enter it again, because it would go to another server")))
+        raise SettingsInvalid(dict.fromkeys(kept, _("enter it again, because it would be sent to a different server")))
     provider.settings = plain
     if secret != stored or plain != before:
         provider.checked_at = None  # the last check was of other settings
@@ -210,7 +210,7 @@ def check_provider(provider: Provider) -> Health:
         with bulkhead(provider.project_id):
             health = adapter.check()
     except BulkheadFull as full:
-        return Health(False, _("Watchword did not check it. {detail}").format(detail=full.detail))
+        return Health(False, _("Not checked. {detail}").format(detail=full.detail))
     except ProviderError as error:
         return Health(False, error.sentence)
     except SettingsInvalid as error:
@@ -220,7 +220,7 @@ def check_provider(provider: Provider) -> Health:
     except registry.UnknownAdapter:
         return Health(False, _("This installation has no adapter {type!r}.").format(type=provider.type))
     except DecryptionFailed:
-        return Health(False, _("Its secrets cannot be decrypted; is a key missing from ENCRYPTION_KEYS?"))
+        return Health(False, _("Its secrets cannot be decrypted. Is a key missing from ENCRYPTION_KEYS?"))
     if health.is_ok:
         Provider.objects.filter(pk=provider.pk).update(checked_at=sql.now())
     return health

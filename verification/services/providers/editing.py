@@ -71,8 +71,8 @@ def why_not_deletable(row: Provider) -> str:
     if DeliveryAttempt.objects.filter(provider=row).order_by()[: MOST_ATTEMPTS + 1].count() <= MOST_ATTEMPTS:
         return ""
     return _(
-        "{row} carried more than {most_attempts} messages that are still kept. Disable it for now. The"
-        " operator removes it with manage.py provider remove {row2} --yes, which lets them go in batches."
+        "{row} sent more than {most_attempts} messages that are still stored. Turn it off for now. The"
+        " operator can remove it in batches with manage.py provider remove {row2} --yes."
     ).format(row=row.name, most_attempts=grouped(MOST_ATTEMPTS), row2=row.pk)
 
 

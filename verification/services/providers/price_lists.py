@@ -95,7 +95,7 @@ def read(text: str) -> list[PriceLine]:
     try:
         table = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(cell.strip() for cell in row)]
     except csv.Error:
-        raise ListRefused(_("Line {line_num}: it cannot be read as a table.").format(line_num=rows.line_num)) from None
+        raise ListRefused(_("Line {line_num} cannot be read as a table row.").format(line_num=rows.line_num)) from None
     if not table:
         raise ListRefused(_("The list is empty. Its first line names the columns: to,price,currency,per"))
     columns = _columns(*table[0])
@@ -128,7 +128,7 @@ def read_entry(key: str, value: str) -> PriceLine:
     place, _unused, since = key.partition(f" {SINCE} ")
     parts = value.split()
     if len(parts) != len(NEEDED) - 1:
-        raise UserError(_("write a price, a currency and 'message' or 'segment', such as 0.0401 EUR segment."))
+        raise UserError(_("enter a price, a currency and 'message' or 'segment', such as 0.0401 EUR segment."))
     return _line(dict(zip((*NEEDED, SINCE), (place.strip(), *parts, since.strip()), strict=True)))
 
 
@@ -158,7 +158,7 @@ def replace(provider: Provider, lines: Iterable[PriceLine], *, number: int) -> N
     """
     with transaction.atomic():
         if not Provider.objects.filter(pk=provider.pk, price_list=number).update(price_list=number + 1):
-            raise UserError(_("Somebody else has replaced the prices in the meantime. Review the changes again."))
+            raise UserError(_("Someone else has updated the prices in the meantime. Review the changes again."))
         Price.objects.filter(provider=provider).delete()
         Price.objects.bulk_create(Price(provider=provider, **line._asdict()) for line in lines)
 
@@ -189,7 +189,7 @@ def _lines(columns: list[str], table: list[tuple[int, list[str]]]) -> list[Price
         try:
             if len(cells) > len(columns):
                 raise UserError(
-                    _("it has {number} columns, and the first line names {number2}.").format(
+                    _("it has {number} columns, but the first line names {number2}.").format(
                         number=len(cells), number2=len(columns)
                     )
                 )
@@ -198,12 +198,12 @@ def _lines(columns: list[str], table: list[tuple[int, list[str]]]) -> list[Price
             if first != number:
                 since = _(" from {since}").format(since=line.since) if line.since else ""
                 raise UserError(
-                    _("{to}{since} has a price in line {first} already.").format(to=line.to, since=since, first=first)
+                    _("{to}{since} already has a price in line {first}.").format(to=line.to, since=since, first=first)
                 )
         except UserError as error:
             faults.append(_("Line {number}: {error}").format(number=number, error=error))
     if len(faults) > MAX_FAULTS:
-        faults[MAX_FAULTS:] = [_("And {number} more lines are wrong.").format(number=grouped(len(faults) - MAX_FAULTS))]
+        faults[MAX_FAULTS:] = [_("{number} more lines have errors.").format(number=grouped(len(faults) - MAX_FAULTS))]
     if faults:
         raise ListRefused(*faults)
     return [line for _, line in found.values()]
@@ -214,7 +214,7 @@ def _line(cells: dict[str, str]) -> PriceLine:
     amount = cells["price"]
     if not _AMOUNT.fullmatch(amount):
         raise UserError(
-            _("{amount!r} is not a price. Write a number with a decimal point, such as 0.0401.").format(
+            _("{amount!r} is not a price. Enter a number with a decimal point, such as 0.0401.").format(
                 amount=amount[:QUOTED]
             )
         )
@@ -237,7 +237,7 @@ def _place(text: str) -> str:
         return clean_country(text[:QUOTED])
     if not text:
         raise UserError(
-            _("this is not a destination. Write a prefix such as +49, a country such as DE, or {default}.").format(
+            _("the destination is missing. Enter a prefix such as +49, a country such as DE, or {default}.").format(
                 default=DEFAULT
             )
         )
@@ -252,5 +252,5 @@ def _day(text: str) -> date:
     except ValueError:
         day = None
     if day is None or day.year not in YEARS:
-        raise UserError(_("{text!r} is not a day. Write it as 2026-01-31.").format(text=text[:QUOTED]))
+        raise UserError(_("{text!r} is not a date. Enter it like 2026-01-31.").format(text=text[:QUOTED]))
     return day

@@ -20,15 +20,15 @@ def require_room(project: Project | None, channel: str, provider_type: str) -> N
         return
     own = Provider.objects.filter(project=project)
     most = bounds.MAX_PROVIDERS
-    refusal = _("A channel has at most {most} providers of a project. Delete one that you no longer use.").format(
+    refusal = _("A project can have at most {most} providers per channel. Delete one you no longer use.").format(
         most=most
     )
     bounds.require_room(project, own.filter(channel=channel), most, refusal)
     if provider_type in registry.connected_types():
         most = bounds.MAX_CONNECTED
-        refusal = _(
-            "A project has at most {most} providers with connections of their own. Delete one of them first."
-        ).format(most=most)
+        refusal = _("A project can have at most {most} providers with their own connections. Delete one first.").format(
+            most=most
+        )
         bounds.require_room(project, own.filter(type__in=registry.connected_types()), most, refusal)
 
 
@@ -40,9 +40,9 @@ def why_unfit(project: Project | None, provider_type: str) -> str:
     adapter = registry.adapter_class(provider_type)
     is_sandbox = project is not None and project.is_sandbox
     if is_sandbox and not adapter.is_local:
-        return _("This is a test project, which sends nothing. Create a live project for this provider.")
+        return _("Test projects send nothing. Use a live project for this provider.")
     if adapter.is_simulation and not is_sandbox:
-        return _("Only test projects have the sandbox. Create one: manage.py createproject NAME --sandbox.")
+        return _("The sandbox is only for test projects. Create one with manage.py createproject NAME --sandbox.")
     return ""
 
 
@@ -62,8 +62,8 @@ def require_connections(provider: Provider) -> None:
     if wanted > before and together > bounds.MAX_CONNECTIONS:
         raise UserError(
             _(
-                "A project's providers open at most {max_connections} connections together; with these settings they "
-                "would open {together}. Use fewer, or delete a provider."
+                "A project's providers can use at most {max_connections} connections in total; these settings"
+                " would need {together}. Use fewer, or delete a provider."
             ).format(max_connections=bounds.MAX_CONNECTIONS, together=together)
         )
 

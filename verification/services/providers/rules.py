@@ -50,18 +50,23 @@ def require_possible(proposal: Proposal, example: str) -> None:
     live = live_providers(proposal.project.pk, provider.channel)
     ours = next((each for each in live if each.id == provider.pk), None)
     if ours is None:
-        raise UserError(_("{name} is disabled, or does not serve this project.").format(name=provider.name))
+        raise UserError(_("{name} is off or does not serve this project.").format(name=provider.name))
     if provider.channel == ChannelType.EMAIL and proposal.country:
         raise UserError(_("E-mail addresses have no country. Choose all countries."))
     if not ours.serves(_address(provider.channel, place)):
-        raise UserError(_("By its prefixes {name} does not serve this country.").format(name=provider.name))
+        raise UserError(_("{name} does not serve this country's prefix.").format(name=provider.name))
     if not proposal.percent and not _fitting(_with(live, proposal), provider.channel, place):
         raise UserError(
-            _("No other provider would carry these messages over {channel}. Add one first.").format(channel=channel)
+            _("No other {channel} provider can send these messages. Add one first.").format(channel=channel)
         )
     taken = sum(rule.percent for rule in _others(proposal))
     if 0 < proposal.percent < WHOLE and taken + proposal.percent > WHOLE:
-        raise UserError(_("Other rules already send {number} of 100 messages there.").format(number=taken))
+        raise UserError(
+            _(
+                # xgettext:no-python-format
+                "Other rules already route {number} % of messages there."
+            ).format(number=taken)
+        )
 
 
 def preview(proposal: Proposal, example: str) -> list[FirstAsked]:

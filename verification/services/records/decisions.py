@@ -186,7 +186,7 @@ RULES = {
     **{rule.value: Rule(rule.label, info.meaning, *_OF_A_FINDING) for rule, info in GUARD_RULES.items()},
 }
 # The guard's refusal as a session notes it. The decision log names the very rule of the guard.
-GUARDED = Rule(_("Traffic guard"), _("The traffic guard refused SMS and calls to this number."), *_OF_A_FINDING)
+GUARDED = Rule(_("Traffic guard"), _("The traffic guard blocked SMS and calls to this number."), *_OF_A_FINDING)
 
 # Outcomes of the SQL functions that are known here by another name.
 _RULE_OF_OUTCOME = {"over_budget": "daily_budget", "over_platform_limit": "platform_recipient_limit"}

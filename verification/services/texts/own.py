@@ -51,7 +51,7 @@ _LIKE_SLASHES = str.maketrans(
     {"\u2044": "/", "\u2215": "/", "\u29f8": "/", "\u2216": "\\", "\u29f5": "\\", "\u29f9": "\\"}
 )
 _VARIATION_SELECTORS = frozenset(map(chr, range(0xFE00, 0xFE10)))
-_WRITE = gettext_lazy("Put a space after the dot if none is meant, or set the project's site to where it leads.")
+_WRITE = gettext_lazy("If it isn't a link, put a space after the dot; otherwise set the project's site to that domain.")
 _ENDS_A_SENTENCE = ".,;:!?…)]}>\"'»”’"
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 
@@ -60,9 +60,9 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
     """List what is wrong with a text, a sentence each. A text without faults can be saved."""
     found = []
     if channel in VENDOR_WORDED:
-        found.append(_("This messenger fixes the wording itself; a text of your own is never sent there."))
+        found.append(_("This messenger sets the wording itself; custom texts are never sent there."))
     if "{code}" not in text:
-        found.append(_("The placeholder {code} is missing. Write it where the code is to stand."))
+        found.append(_("The placeholder {code} is missing. Put it where the code should appear."))
     unknown = sorted({name for name in _ANY_PLACEHOLDER.findall(text + subject) if name not in PLACEHOLDERS})
     if unknown:
         named = ", ".join(f"{{{name}}}" for name in unknown)
@@ -72,21 +72,23 @@ def faults(*, project: Project, channel: str, text: str, subject: str = "") -> l
             )
         )
     if any(_is_control(character) for character in text + subject):
-        found.append(_("There are control characters in it. Type the text anew, as a copy may bring them along."))
+        found.append(_("The text contains control characters, perhaps from copying. Type it again."))
     if "\n" in subject:
-        found.append(_("A subject is one line."))
+        found.append(_("The subject must be a single line."))
     filled = f"{fill(text[:MAX_CHARACTERS], _sample(project))}\n{fill(subject[:MAX_CHARACTERS], _sample(project))}"
     read = _without_look_alikes(filled)
     for number, most in ((len(text), MAX_CHARACTERS), (len(read), MAX_READ)):
         if number > most:
             found.append(
-                _("It has {number} characters; {max_characters} is the most. Shorten it.").format(
+                _("The text has {number} characters; the maximum is {max_characters}. Shorten it.").format(
                     number=number, max_characters=most
                 )
             )
     for link in _foreign_links(project, read[:MAX_READ]):
         found.append(
-            _("{link} reads as a link, and not as one to the project's site. {write}").format(link=link, write=_WRITE)
+            _("{link} looks like a link that does not point to the project's site. {write}").format(
+                link=link, write=_WRITE
+            )
         )
     if channel == ChannelType.SMS:
         found += _sms_faults(project, text)
@@ -111,9 +113,9 @@ def advice(*, project: Project, channel: str, text: str) -> list[str]:
     """List what would make a sound text better, a sentence with its remedy each. A text goes out without it."""
     found = []
     if "{project}" not in text and project.name not in text:
-        found.append(_("Nothing says who sends it. Write {project}, or the name that your users know."))
+        found.append(_("The text doesn't say who sent it. Add {project} or a name your users know."))
     if channel == ChannelType.VOICE and text.count("{code}") == 1:
-        found.append(_("The call says the code once. Write {code} a second time, for those who had no pen ready."))
+        found.append(_("The call says the code only once. Add {code} a second time for those who had no pen ready."))
     if channel == ChannelType.SMS and gsm.segments(_typical(project, text)) > 1:
         found.append(
             _("Each code costs {segments} SMS. Shorten the text to pay for one.").format(
@@ -159,7 +161,7 @@ def require_room(project: Project) -> None:
         project,
         project.templates.all(),
         most,
-        _("A project has at most {most} texts. Delete one first.").format(most=most),
+        _("A project can have at most {most} texts. Delete one first.").format(most=most),
     )
 
 
@@ -177,7 +179,7 @@ def check_name(project: Project) -> None:
     """Raise :class:`UserError` for a project's name that phones would make a link of, as messages carry it."""
     if links := _foreign_links(project, _without_look_alikes(project.name)):
         raise UserError(
-            _("{link} reads as a link, and not as one to the project's site. {write}").format(
+            _("{link} looks like a link that does not point to the project's site. {write}").format(
                 link=links[0], write=_WRITE
             )
         )
@@ -203,14 +205,14 @@ def _sms_faults(project: Project, text: str) -> list[str]:
         size = measure(typical)
         remedy = size.note or _("Shorten it.")
         found.append(
-            _("It travels as {segments} SMS; {max_segments} is the most. {remedy}").format(
+            _("It needs {segments} SMS; the maximum is {max_segments}. {remedy}").format(
                 segments=segments, max_segments=MAX_SEGMENTS, remedy=remedy
             )
         )
     octets = gsm.octets(typical)
     if project.android_hash and octets > ANDROID_MAX_BYTES:
         found.append(
-            _("With the app's hash it has {octets} bytes; Android reads {android_max_bytes}. Shorten it.").format(
+            _("With the app hash it has {octets} bytes; Android reads only {android_max_bytes}. Shorten it.").format(
                 octets=octets, android_max_bytes=ANDROID_MAX_BYTES
             )
         )

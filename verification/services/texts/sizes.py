@@ -24,14 +24,14 @@ REPLACEMENTS = {  # characters that word processors and keyboards put in, and wh
 }  # fmt: skip
 WORDS = {  # what is said of a size, here and by the script
     "line": _("{number} SMS: {length} of {most} characters, {alphabet}."),
-    "doubles": _("Counted twice: {names}"),
-    "letters": _("This language's letters need UCS-2: {ucs2_single} characters an SMS instead of {gsm7_single}."),
+    "doubles": _("Count as two characters: {names}"),
+    "letters": _("This language needs UCS-2: {ucs2_single} characters per SMS instead of {gsm7_single}."),
     "wide": _("Not in the SMS alphabet: {value}."),
-    "without": _("{told} Without: {segments} SMS."),
+    "without": _("{told} Without it: {segments} SMS."),
     "invisible": _("an invisible character"),
-    "write": _("Write {plain} for {character}"),
-    "space": _("Write a space for {character}"),
-    "leave": _("Leave out {character}"),
+    "write": _("Replace {character} with {plain}"),
+    "space": _("Replace {character} with a space"),
+    "leave": _("Remove {character}"),
     "that_invisible": _("the invisible character"),
 }
 

@@ -39,8 +39,8 @@ LIFE = timedelta(days=1)
 LEASE = timedelta(seconds=60)  # the time a worker has for one mail: longer than a mail server may take
 TOKEN_BYTES = 32  # 256 random bits, too many to be guessed from an unkeyed digest
 OVER = gettext_lazy(
-    "This invitation has expired, was withdrawn, or was used before. Ask for a new one: a link works once, within 24 "
-    "hours."
+    "This invitation has expired, was withdrawn or was already used. Ask for a new one; a link works once,"
+    " within a day."
 )
 
 
@@ -53,10 +53,10 @@ def invite(*, project: Project, email: str, role: str, sees_addresses: bool, by:
     lock(project)
     now, email = timezone.now(), email.strip().lower()
     if Membership.objects.annotate(mail=Lower("user__email")).filter(project=project, mail=email).exists():
-        raise UserError(_("{email} is a member already. Change the role in the list.").format(email=email))
+        raise UserError(_("{email} is already a member. Change the role in the list.").format(email=email))
     if Invitation.objects.filter(project=project, created_at__gt=now - LIFE).count() >= MAX_INVITATIONS:
         raise UserError(
-            _("A project sends at most {max_invitations} invitations a day. Try again tomorrow.").format(
+            _("A project can send at most {max_invitations} invitations per day. Try again tomorrow.").format(
                 max_invitations=MAX_INVITATIONS
             )
         )
@@ -90,7 +90,7 @@ def draw_link(invitation: Invitation, *, by: User) -> str:
     live = Invitation.objects.filter(pk=invitation.pk, ended_at=None, expires_at__gt=timezone.now())
     if mail_server.has_mail_server() or not live.update(digest=digest_of(token), due_at=None):
         raise UserError(OVER)
-    done = gettext_noop("Showed the link of an invitation")
+    done = gettext_noop("Viewed an invitation link")
     audit.record(done, row=invitation, project=invitation.project, label=invitation.email)
     return _link(token)
 
@@ -116,15 +116,13 @@ def find(digest: bytes) -> Invitation | None:
 def accept(invitation: Invitation, user: User) -> Membership:
     """Make the user, whose address the invitation is bound to, a member. Raises :class:`UserError`."""
     if user.email.lower() != invitation.email.lower():
-        raise UserError(
-            _("This invitation is for another address than that of {user}.").format(user=user.get_username())
-        )
+        raise UserError(_("This invitation is for a different address than {user}'s.").format(user=user.get_username()))
     lock(invitation.project)
     live = Invitation.objects.filter(pk=invitation.pk, ended_at=None, expires_at__gt=timezone.now())
     if not live.update(ended_at=timezone.now(), due_at=None):
         raise UserError(OVER)
     if Membership.objects.filter(project=invitation.project, user=user).exists():
-        raise UserError(_("You are a member of this project already."))
+        raise UserError(_("You are already a member of this project."))
     _require_inviter_still_may(invitation)
     audit.record("Accepted an invitation", row=user, project=invitation.project, label=user.username, who=user.username)
     return Membership.objects.create(
@@ -137,13 +135,13 @@ def accept_as_new(invitation: Invitation, *, username: str, password: str) -> Us
     """Make an account of the invited address, and a member of it. Raises :class:`UserError`."""
     if User.objects.filter(email__iexact=invitation.email).exists():  # a disabled one is not for members to replace
         raise UserError(
-            _("An account with this address exists already. Log in with it, or ask the operator to reactivate it.")
+            _("An account with this address already exists. Log in with it, or ask the operator to reactivate it.")
         )
     try:
         with transaction.atomic():
             user = User.objects.create_user(username, email=invitation.email, password=password, is_staff=True)
     except IntegrityError:
-        raise UserError(_("This user name is taken. Choose another.")) from None
+        raise UserError(_("This username is already in use. Choose another.")) from None
     accept(invitation, user)
     return user
 

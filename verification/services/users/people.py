@@ -15,8 +15,8 @@ from verification.models import Membership, Project, Right, Role, roles_with
 from verification.models.bounds import lock
 from verification.services.records import audit
 
-LAST_OWNER = gettext_lazy("A project keeps an owner. Make somebody else an owner first.")
-NOT_YOURS = gettext_lazy("Your role in this project does not manage its people.")
+LAST_OWNER = gettext_lazy("A project needs an owner. Make someone else an owner first.")
+NOT_YOURS = gettext_lazy("Your role does not allow you to manage this project's people.")
 
 
 @transaction.atomic
@@ -25,7 +25,7 @@ def change_role(member: Membership, *, role: str, sees_addresses: bool, by: User
     member = _locked(member)
     require_manager(member.project, by)
     if member.user_id == by.pk and not by.is_superuser:
-        raise UserError(_("Nobody changes their own role. Another owner can."))
+        raise UserError(_("You cannot change your own role. Another owner can."))
     if sees_addresses and not member.sees_addresses:
         require_may_give_addresses(member.project, by)
     if role != Role.OWNER:
@@ -55,9 +55,7 @@ def leave(member: Membership, *, successor: Membership | None = None) -> None:
             raise UserError(NOT_YOURS)
         successor = _locked(successor)
         if not (successor.user.is_active and successor.user.is_staff):
-            raise UserError(
-                _("{user} cannot log in. Hand the project over to somebody who can.").format(user=successor.user)
-            )
+            raise UserError(_("{user} cannot log in. Choose someone who can.").format(user=successor.user))
         successor.role = Role.OWNER
         successor.save(update_fields=("role",))
         audit.record("Handed over", row=member.project, project=member.project, label=f"to {successor.user}")
@@ -76,7 +74,7 @@ def require_may_give_addresses(project: Project, user: User) -> None:
     """Raises :class:`UserError` for whoever does not see whole addresses: nobody gives what they do not have."""
     seeing = Membership.objects.filter(project=project, user=user, sees_addresses=True)
     if not (user.is_superuser or seeing.exists()):
-        raise UserError(_("You do not see whole addresses, so you cannot let others see them."))
+        raise UserError(_("You cannot see full addresses, so you cannot give others this permission."))
 
 
 def _locked(member: Membership) -> Membership:
@@ -84,7 +82,7 @@ def _locked(member: Membership) -> Membership:
     lock(member.project)
     found = Membership.objects.select_related("project", "user").filter(pk=member.pk).first()
     if found is None:
-        raise UserError(_("This person has left the project meanwhile."))
+        raise UserError(_("This person has left the project."))
     return found
 
 

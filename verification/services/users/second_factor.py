@@ -140,7 +140,7 @@ def remove_app(user: User) -> None:
 def require_another(user: User) -> None:
     """Raises :class:`UserError` where the user's last factor would go and the service demands one."""
     if settings.IS_SECOND_FACTOR_REQUIRED and len(factors_of(user)) < 2:
-        raise UserError(_("This is your only second factor, and this service demands one. Set up another first."))
+        raise UserError(_("This service requires two-factor authentication. Set up another method first."))
 
 
 def end_codes_of_none(user: User) -> None:

@@ -42,7 +42,7 @@ MAX_ANSWER_CHARACTERS = 20_000  # of a browser's answer: the longest attestation
 BROWSER_MILLISECONDS = 300_000  # how long a browser waits for the key: time to fetch it from another room
 # Asked for and not insisted on: the password is known already, and old keys have neither a PIN nor a fingerprint.
 VERIFICATION = UserVerificationRequirement.PREFERRED
-REFUSED = gettext_lazy("The key was not accepted. Load the page and try again.")
+REFUSED = gettext_lazy("The key was not accepted. Reload the page and try again.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,10 @@ def add(user: User, *, name: str, answer: str, ceremony: Ceremony) -> tuple[Secu
     second_factor.locked_tries(user)
     if SecurityKey.objects.filter(user=user).count() >= MAX_KEYS:
         raise UserError(
-            _("You have {max_keys} keys, which is the most. Remove one that you no longer use.").format(
-                max_keys=MAX_KEYS
-            )
+            _("You have reached the limit of {max_keys} keys. Remove one you no longer use.").format(max_keys=MAX_KEYS)
         )
     if SecurityKey.objects.filter(user=user, name__iexact=name).exists():
-        raise UserError(_("You have a key of this name. Choose another name."))
+        raise UserError(_("You already have a key with this name. Choose another."))
     try:
         verified = verify_registration_response(
             credential=answer[:MAX_ANSWER_CHARACTERS],
@@ -128,7 +126,7 @@ def add(user: User, *, name: str, answer: str, ceremony: Ceremony) -> tuple[Secu
                 signatures=verified.sign_count,
             )
     except IntegrityError:
-        raise UserError(_("This key is added already.")) from None
+        raise UserError(_("This key is already added.")) from None
     audit.record(f"Added the security key {name}", row=user, label=user.get_username(), who=user.get_username())
     return key, second_factor.draw_recovery_codes(user) if is_first else []
 
@@ -154,7 +152,7 @@ def remove(user: User, key_id: int) -> str:
     second_factor.locked_tries(user)
     key = SecurityKey.objects.filter(user=user, pk=key_id).first()
     if key is None:
-        raise UserError(_("This key was removed before."))
+        raise UserError(_("This key was already removed."))
     second_factor.require_another(user)
     key.delete()
     audit.record(f"Removed the security key {key.name}", row=user, label=user.get_username())

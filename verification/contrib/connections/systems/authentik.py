@@ -36,6 +36,6 @@ class System(base.System):
     def lines(self, url: str, secret: str) -> list[PastedLine]:
         return [
             PastedLine(self.url_name, url),
-            PastedLine("API Auth username", "watchword", _("Any name does. Choose Basic as the authentication type.")),
+            PastedLine("API Auth username", "watchword", _("Choose any name, and Basic as the authentication type.")),
             PastedLine(self.proof_name, secret),
         ]

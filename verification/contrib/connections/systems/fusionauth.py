@@ -35,6 +35,6 @@ class System(base.System):
     def lines(self, url: str, secret: str) -> list[PastedLine]:
         return [
             PastedLine(self.url_name, url),
-            PastedLine("Basic authentication username", "watchword", _("Any name does.")),
+            PastedLine("Basic authentication username", "watchword", _("Choose any name.")),
             PastedLine(self.proof_name, secret),
         ]

@@ -23,16 +23,16 @@ class System(base.System):
     label = _("Another system")
     tells_address = True
     declared = (
-        Option("to", _("Field of the recipient"), _("Within an object write user.phone."), "to"),
-        Option("code", _("Field of the code"), "", "code"),
-        Option("id", _("Field of the call's id"), _("The same when the system tries again. It may be left empty.")),
-        Option("language", _("Field of the language"), _("Such as de or pt-BR. It may be left empty.")),
+        Option("to", _("Recipient field"), _("For a field inside an object, enter user.phone."), "to"),
+        Option("code", _("Code field"), "", "code"),
+        Option("id", _("Request ID field"), _("Must be the same when the system retries. Optional.")),
+        Option("language", _("Language field"), _("Such as de or pt-BR. Optional.")),
         Option(
             "client_address",
-            _("Field of the user's address"),
-            _("The end user's IP address, by which limits count. It may be left empty."),
+            _("User IP address field"),
+            _("The end user's IP address, used for limits. Optional."),
         ),
-        Option("header", _("Header of the secret"), _("Empty: Authorization, as Basic or Bearer.")),
+        Option("header", _("Secret header"), _("Leave empty for Authorization (Basic or Bearer).")),
     )
 
     @classmethod

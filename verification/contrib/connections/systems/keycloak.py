@@ -28,12 +28,12 @@ class System(base.System):
     label = _("Keycloak, SMS authenticator")
     recipients = ("phone",)
     declared = (
-        Option("to", _("Receiver attribute"), _("As on the extension's page."), "phone_number"),
-        Option("text", _("Message attribute"), _("As on the extension's page."), "message"),
+        Option("to", _("Receiver attribute"), _("As shown on the extension's page."), "phone_number"),
+        Option("text", _("Message attribute"), _("As shown on the extension's page."), "message"),
         Option(
             "pattern",
-            _("Words around the code"),
-            _("Such as: Your code is {code}. If empty, the text must contain only one word with digits."),
+            _("Text around the code"),
+            _("Such as: Your code is {code}. If empty, the text may contain only one word made of digits."),
         ),
     )
     url_name = "SMS API URL"

@@ -41,7 +41,5 @@ class System(base.System):
         ]
 
     def lines(self, url: str, secret: str) -> list[PastedLine]:
-        note = _(
-            "Zitadel creates the key together with the provider. Create the connection with that key: see the guide."
-        )
+        note = _("Zitadel generates the key when you create the provider. Enter that key here; see the guide.")
         return [PastedLine(self.url_name, url), PastedLine(self.proof_name, secret, note)]

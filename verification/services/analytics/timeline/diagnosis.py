@@ -170,8 +170,8 @@ def _of_unverified(rows: Rows, now: datetime) -> Diagnosis:
     if rows.wrong_codes:
         tries = len(rows.wrong_codes)
         ended = ngettext(
-            "{told}; the user entered {number} wrong code and then gave up.",
-            "{told}; the user entered {number} wrong codes and then gave up.",
+            "{told}; the user entered {number} wrong code and gave up.",
+            "{told}; the user entered {number} wrong codes and gave up.",
             tries,
         )
         return Diagnosis(ended.format(told=got, number=tries), Tone.FAIR, delivery.advice or [Advice(str(GAVE_UP))])

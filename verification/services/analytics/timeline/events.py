@@ -228,7 +228,7 @@ def _why_first(rows: Rows, message: Message) -> str:
     """Return why a session's code first went this way, as far as rows tell: not whether the app named the channel."""
     session, recipient = rows.session, rows.recipient
     if session and session.refusal == "guarded" and message.channel not in GUARDED_CHANNELS:
-        return _("The traffic guard refused SMS and calls to this number.")
+        return _("The traffic guard blocked SMS and calls to this number.")
     was_verified = recipient.verified_at is not None and recipient.verified_at < message.created_at
     if was_verified and recipient.verified_channel == message.channel:
         return _("Your app chose it, or the recipient was last verified by it.")
