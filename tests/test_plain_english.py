@@ -1,8 +1,9 @@
 """What people read says who does what to whom, in the words of the field.
 
 The list below is that of turns of phrase that earlier texts were full of and that no native speaker would write. It is
-searched for in all texts: of the commands, the doctor, alerts and mails, the API's details, what providers answer, the
-form and the hosted page. A text that must stay as it is, since the API's recorded answers have it, is left out.
+searched for in all texts: of the panel, the commands, the doctor, alerts and mails, the API's details, what providers
+answer, the form and the hosted page. A text that must stay as it is, since the API's recorded answers have it, is left
+out.
 """
 
 import ast
@@ -12,13 +13,14 @@ import re
 import tomllib
 from pathlib import Path
 
+import polib
 import pytest
 
 ROOT = Path(__file__).parent.parent
 
 # A turn of phrase, as a regular expression, and what to write instead.
 DIALECT = {
-    r"\btold\b|\btells\b": "say who notifies, shows or reports what to whom",
+    r"\btold\b|\btells (what|who|how|no|nothing|the|it|a)\b": "say who notifies, shows or reports what to whom",
     r"\b(is|are|was|were|be|been|being) (not |never )?asked\b|\basked (for|first)\b": "request, use, try",
     r"\b(is|are|was|were|be|been|not) taken (as|for|from|away|back|out|up|here|in)\b": "treat as, accept, remove",
     r"\b(do|does|did|has|have) not take(n)?\b|\btakes? no\b": "reject, or do not accept",
@@ -54,6 +56,9 @@ DIALECT = {
     r"\bthose that\b": "the ones that",
 }
 WORDS = {re.compile(pattern, re.IGNORECASE): instead for pattern, instead in DIALECT.items()}
+
+CATALOGUE = ROOT / "verification/locale/ru/LC_MESSAGES/django.po"  # of any language: all have the panel's English
+LIBRARIES = "verification/admin/base/library_words.py"  # words of Django and of the theme
 
 # Folders and files whose texts people read outside of the panel's pages.
 SOURCES = (
@@ -106,6 +111,13 @@ def python_texts():
                 yield from ((f"{path.relative_to(ROOT)}:{line}", text) for line, text in literals(path))
 
 
+def panel_texts():
+    for entry in polib.pofile(CATALOGUE):
+        places = [f"{path}:{line}" for path, line in entry.occurrences]
+        if LIBRARIES not in {path for path, _line in entry.occurrences}:
+            yield from ((places[0], text) for text in (entry.msgid, entry.msgid_plural) if text)
+
+
 def other_texts():
     form = json.loads((ROOT / "packages/watchword-verify/src/languages/en.json").read_text(encoding="utf-8"))
     yield from ((f"form: {name}", text) for name, text in form.items())
@@ -148,6 +160,7 @@ def is_kept(text, fixed):
 
 
 def hits_of(text):
+    text = re.sub(r"\{\w+\}|%\(\w+\)s", "…", text)  # names of placeholders are nobody's reading
     return [f"“{match.group()}”: {instead}" for word, instead in WORDS.items() if (match := word.search(text))]
 
 
@@ -159,7 +172,7 @@ def test_no_text_has_a_turn_of_the_dialect():
     fixed = recorded()
     found = [
         f"{place}: {text.strip()[:160]!r}: {hit}"
-        for place, text in (*python_texts(), *other_texts())
+        for place, text in (*python_texts(), *panel_texts(), *other_texts())
         if is_prose(text) and not is_kept(text, fixed)
         for hit in hits_of(text)
     ]
