@@ -253,7 +253,7 @@ def test_null_takes_a_secret_away():
 
 
 def test_a_secret_that_is_neither_given_nor_stored_is_asked_for():
-    with pytest.raises(FileRefused, match="settings.password: there is no value for the secret sms_password"):
+    with pytest.raises(FileRefused, match="settings.password: the secret sms_password was not given"):
         apply({"Shop": WHOLE}, find_secret=plan.no_secrets)
 
 

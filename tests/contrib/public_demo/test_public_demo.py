@@ -53,4 +53,4 @@ def test_it_takes_no_database_of_yours():
     done = subprocess.run(
         [sys.executable, "manage.py", "check"], cwd=ROOT, env=environment, capture_output=True, text=True
     )
-    assert done.returncode == 1 and "takes no DATABASE_URL" in done.stderr
+    assert done.returncode == 1 and "leave DATABASE_URL unset" in done.stderr

@@ -135,7 +135,7 @@ def test_a_trial_that_would_tell_nothing_is_refused(project, values, said):
 
 
 def test_one_trial_runs_for_a_channel_and_language(project, trial):
-    with pytest.raises(UserError, match="already running here"):
+    with pytest.raises(UserError, match="already running for this text"):
         trials.start(project=project, channel="sms", language="en", text="{code}", share=50)
 
 

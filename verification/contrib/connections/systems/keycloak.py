@@ -58,7 +58,7 @@ class System(base.System):
         before, _, after = (self.options["pattern"] or PLACE).partition(PLACE)
         found = re.findall(re.escape(before) + _CODE + re.escape(after), text)
         if len(set(found)) != 1:
-            raise CallUnreadable(f"the text contains {('several codes' if found else 'no code')}")
+            raise CallUnreadable(f"the text contains {'several codes' if found else 'no code'}")
         return str(found[0])
 
     def lines(self, url: str, secret: str) -> list[PastedLine]:
