@@ -35,7 +35,7 @@ def page(panel, provider, country="BR", percent=100, **more):
 def test_a_rule_is_previewed_before_anything_changes(two):
     panel, _first, second = two
     shown = panel.as_("owner").get(page(panel, second))
-    assert shown.context["sentence"] == "All messages to BR are sent to Northwind first."
+    assert shown.context["sentence"] == f"All messages to {format_country('BR')} are sent to Northwind first."
     assert {row.name: (row.before, row.after) for row in shown.context["rows"]}["Northwind"] == ("0 %", "100 %")
     assert not RoutingRule.objects.exists()
 
