@@ -146,8 +146,8 @@ def test_others_find_no_page(panel, name):
         ("", "Choose a file, or paste its text."),
         ("a: [", "This is not YAML"),
         ("a" * (MAX_BYTES + 1), "more than 64 kB"),
-        ({}, "takes a file of one project"),
-        ({"Ours": {}, "Theirs": {}}, "takes a file of one project"),
+        ({}, "only accepts a file with one project"),
+        ({"Ours": {}, "Theirs": {}}, "only accepts a file with one project"),
         (
             {"Ours": {"settings": {"code_length": 5}}},
             "line 5: projects.Ours.settings.code_length: enter one of 4, 6",

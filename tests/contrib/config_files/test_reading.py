@@ -47,13 +47,13 @@ def test_json_is_taken_too():
         (b"a: [1\nb: 2\n", "line 2: This is not YAML"),
         (b"? [a]\n: 1\n", "a name in plain text is expected here"),
         (b"a: \x01\n", "This is not YAML"),
-        (b"a: \xff\n", "The file is not text in UTF-8"),
+        (b"a: \xff\n", "The file is not UTF-8 text"),
         (b'a: "x\\0y"\n', "line 1: a: a text cannot contain NUL"),
         (b'"x\\0y": 1\n', "a text cannot contain NUL"),
         (b'a: "\\ud800"\n', "This is not YAML"),
         (b"", "The file is empty"),
         (b"a: " + b"[" * 5_000, "values can be nested at most 12 levels deep"),
-        (b"a" * (10 * 1024 * 1024 + 1), "10,485,760 is the most"),
+        (b"a" * (10 * 1024 * 1024 + 1), "the maximum is 10,485,760"),
     ],
 )
 def test_what_is_no_plain_file_is_refused_with_its_line(content, complaint):

@@ -66,7 +66,7 @@ def test_a_test_project_uses_no_provider_that_sends(sandbox, made, outbox):
 
 
 def test_a_test_project_takes_no_vendors_provider_and_no_other_the_sandbox(made, project):
-    with pytest.raises(UserError, match="Create a live project"):
+    with pytest.raises(UserError, match="Use a live project"):
         connect(made.project, "http", values=HTTP)
     for other in (project.row, None):
         with pytest.raises(UserError, match="The sandbox is only for test projects"):
