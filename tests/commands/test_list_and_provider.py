@@ -102,7 +102,10 @@ def test_a_provider_is_disabled_enabled_and_removed(shop):
         (("set", "ID", "priority=-1"), "priority: "),
         (("set", "ID", "only_prefixes=x"), "only_prefixes: .*is not a phone number prefix"),
         (("set", "ID", "--set", "colour=red"), "colour: there is no such setting"),
-        (("set", "ID", "--set", "url=https://other.example/"), "password: enter it again, as it would go to another"),
+        (
+            ("set", "ID", "--set", "url=https://other.example/"),
+            "password: enter it again, because it would be sent to a different",
+        ),
         (("enable", "ID"), "is not stopped"),
     ],
 )

@@ -77,7 +77,7 @@ def test_a_secret_is_typed_in_and_is_on_no_page(panel):
     file = {"Ours": {"providers": {"sms": {"New gateway": GATEWAY}}}}
     _, asked = look(panel, file)
     page = asked.content.decode()
-    assert "the secret sms_headers is not given, and none is stored" in page and 'name="secret_sms_headers"' in page
+    assert "the secret sms_headers was not given, and none is stored" in page and 'name="secret_sms_headers"' in page
     client, shown = look(panel, file, sms_headers="x-token: hunter2")
     assert "hunter2" not in shown.content.decode()
     agree(client, panel, shown)
@@ -88,7 +88,7 @@ def test_a_secret_is_typed_in_and_is_on_no_page(panel):
 def test_the_panel_reads_no_variable_of_the_server(panel, monkeypatch):
     monkeypatch.setenv("WATCHWORD_SECRET_SMS_HEADERS", "x-token: the-operators")
     _, asked = look(panel, {"Ours": {"providers": {"sms": {"New gateway": GATEWAY}}}})
-    assert "the secret sms_headers is not given" in asked.content.decode()
+    assert "the secret sms_headers was not given" in asked.content.decode()
 
 
 def test_applying_asks_who_it_is(panel):
@@ -131,7 +131,7 @@ def test_a_file_that_was_shown_is_judged_again_by_who_applies_it(panel):
 def test_what_one_session_was_shown_another_cannot_apply(panel):
     _, shown = look(panel, {"Ours": {"settings": {"code_length": 4}}})
     page = agree(panel.as_("owner"), panel, shown)
-    assert "open in another session" in page.content.decode()
+    assert "belongs to another session" in page.content.decode()
 
 
 @pytest.mark.parametrize("name", ["show_file", "apply_file"])
@@ -146,8 +146,8 @@ def test_others_find_no_page(panel, name):
         ("", "Choose a file, or paste its text."),
         ("a: [", "This is not YAML"),
         ("a" * (MAX_BYTES + 1), "more than 64 kB"),
-        ({}, "takes a file of one project"),
-        ({"Ours": {}, "Theirs": {}}, "takes a file of one project"),
+        ({}, "only accepts a file with one project"),
+        ({"Ours": {}, "Theirs": {}}, "only accepts a file with one project"),
         (
             {"Ours": {"settings": {"code_length": 5}}},
             "line 5: projects.Ours.settings.code_length: enter one of 4, 6",

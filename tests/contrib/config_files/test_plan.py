@@ -253,7 +253,7 @@ def test_null_takes_a_secret_away():
 
 
 def test_a_secret_that_is_neither_given_nor_stored_is_asked_for():
-    with pytest.raises(FileRefused, match="settings.password: the secret sms_password is not given, and none is"):
+    with pytest.raises(FileRefused, match="settings.password: the secret sms_password was not given, and none is"):
         apply({"Shop": WHOLE}, find_secret=plan.no_secrets)
 
 
@@ -364,7 +364,7 @@ def test_what_cannot_be_is_refused_with_its_path_and_nothing_is_done(more, compl
         ("watchword: 1", "projects is missing"),
         ("- 1", "line 1: names with values are expected"),
         ("watchword: 1\nprojects: {Shop: 1}", "line 2: projects.Shop: names with values are expected"),
-        ("watchword: 1\nprojects: {'12': {}}", "line 2: projects.12: .*digits alone"),
+        ("watchword: 1\nprojects: {'12': {}}", "line 2: projects.12: .*only of digits"),
     ],
 )
 def test_what_is_no_set_up_at_all_is_refused(text, complaint):
@@ -447,8 +447,8 @@ def test_alert_services_are_brought_by_name_with_their_address_as_a_secret():
     ("service", "complaint"),
     [
         ({"kind": "slack"}, "address is missing"),
-        ({"kind": "slack", "address": "https://hooks.slack.example/1"}, "not written into the file"),
-        ({"kind": "slack", "address": {"secret": "unknown"}}, "not given"),
+        ({"kind": "slack", "address": "https://hooks.slack.example/1"}, "do not write secrets into the file"),
+        ({"kind": "slack", "address": {"secret": "unknown"}}, "was not given"),
         ({"kind": "telegram", "address": {"secret": "team_chat"}}, "not a bot token"),
         ({"kind": "pager", "address": {"secret": "team_chat"}}, "enter one of"),
     ],

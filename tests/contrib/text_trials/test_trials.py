@@ -119,12 +119,12 @@ def test_a_session_from_before_the_trial_does_not_count(project, trial):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"share": 0}, "from 1 to 90"),
-        ({"share": 91}, "from 1 to 90"),
+        ({"share": 0}, "between 1 and 90"),
+        ({"share": 91}, "between 1 and 90"),
         ({"text": "no code"}, "{code} is missing"),
         (
             {"text": "{code} is your {project} code. It is valid for {minutes} min. Do not share it."},
-            "the present text",
+            "the current text",
         ),
     ],
 )
@@ -135,7 +135,7 @@ def test_a_trial_that_would_tell_nothing_is_refused(project, values, said):
 
 
 def test_one_trial_runs_for_a_channel_and_language(project, trial):
-    with pytest.raises(UserError, match="tried here already"):
+    with pytest.raises(UserError, match="already running"):
         trials.start(project=project, channel="sms", language="en", text="{code}", share=50)
 
 
@@ -146,7 +146,7 @@ def test_the_end_takes_one_text_and_says_so_on_record(project, trial, is_taken):
     assert render(project, generate_session_id()).startswith("New") is is_taken
     assert MessageTemplate.objects.filter(project=project).exists() is is_taken
     assert AuditEntry.objects.filter(action__contains="present 0 of 0, new 0 of 0", project=project).exists()
-    with pytest.raises(UserError, match="over"):
+    with pytest.raises(UserError, match="has ended"):
         trials.end(trial, is_taken=is_taken)
 
 

@@ -114,7 +114,7 @@ def test_stats_tells_a_range_of_two_days(project):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--from", "soon"), "is no day"),
+        (("--from", "soon"), "is not a valid date"),
         (("--to", "2026-01-01"), "Name the first one"),
         (("--from", "2026-01-01", "--days", "3"), "a range of its own"),
     ],

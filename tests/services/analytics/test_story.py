@@ -281,7 +281,7 @@ def test_a_session_whose_messages_are_gone_says_so(making):
 def test_what_the_guard_sent_another_way_is_told(making):
     made = making(channel="email", refusal="guarded")
     made.delivered(channel="email")
-    assert "The traffic guard refused SMS and calls" in made.told().events[1].detail
+    assert "The traffic guard blocked SMS and calls" in made.told().events[1].detail
 
 
 def test_a_code_that_arrived_and_was_not_entered(making):

@@ -66,7 +66,7 @@ def test_a_test_project_uses_no_provider_that_sends(sandbox, made, outbox):
 
 
 def test_a_test_project_takes_no_vendors_provider_and_no_other_the_sandbox(made, project):
-    with pytest.raises(UserError, match="Make a live project"):
+    with pytest.raises(UserError, match="Use a live project"):
         connect(made.project, "http", values=HTTP)
     for other in (project.row, None):
         with pytest.raises(UserError, match="The sandbox is only for test projects"):
@@ -84,7 +84,7 @@ def test_a_project_with_traffic_stays_what_it_is(api, project, sandbox, made, ou
     api.create()
     sandbox.create("delivered@sandbox.example")
     for row, text in ((project.row, "true"), (made.project, "false")):
-        with pytest.raises(UserError, match="stays what it is"):
+        with pytest.raises(UserError, match="no longer be changed"):
             set_settings(row, {"is_sandbox": text})
 
 
