@@ -56,7 +56,6 @@ PLACES = [
     ("verification/sql/sessions/open_session.sql", r"jsonb_build_object\(v_channel, (\d+)\)", 1, CHANNEL_BLOCK_SECONDS),
     ("verification/sql/sessions/send_code.sql", r"jsonb_build_object\(p_channel, (\d+)\)", 1, CHANNEL_BLOCK_SECONDS),
     ("verification/api/reference/overview.md", r"its (\d+)-second block", 1, CHANNEL_BLOCK_SECONDS),
-    ("verification/admin/traffic/recipients.py", r"\(\"(\d+) seconds between two", 1, CHANNEL_BLOCK_SECONDS),
     ("verification/services/records/decisions.py", r"Resent within (\d+) seconds", 1, CHANNEL_BLOCK_SECONDS),
     ("verification/services/records/decisions.py", r"same channel within (\d+) seconds", 1, CHANNEL_BLOCK_SECONDS),
     ("verification/services/records/decisions.py", r"one code every (\d+) seconds", 1, CHANNEL_BLOCK_SECONDS),

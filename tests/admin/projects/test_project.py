@@ -150,7 +150,7 @@ def test_codes_of_4_are_warned_of(panel):
     response = change(panel, code_length="4")
     assert "codes of length 4: lower security" in response.content.decode()
     page = panel.as_("owner").get(page_with(panel.project, "code_length"))
-    assert "Lower security: codes of 4." in page.content.decode()
+    assert "Lower security: codes of length 4." in page.content.decode()
 
 
 def test_codes_of_6_are_not_warned_of(panel):

@@ -256,7 +256,7 @@ def test_the_first_channel_is_told_with_what_speaks_for_it(making):
 @pytest.mark.parametrize(
     ("fields", "sentence", "remedy"),
     [
-        ({"refusal": "guarded"}, "No code sent: the traffic guard refused", "lift the block"),
+        ({"refusal": "guarded"}, "No code sent: the traffic guard blocked", "lift the block"),
         ({"refusal": "over_budget"}, "No code sent: the channel's daily budget", "Raise the channel's daily budget"),
         ({"refusal": "channel_timeout"}, "No code sent: another code was requested on the same channel", "countdown"),
         (
