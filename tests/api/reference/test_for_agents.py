@@ -24,9 +24,7 @@ def test_the_list_names_every_guide_by_an_address_that_answers():
     assert all(Client().get(address).status_code == 200 for address in addresses)
 
 
-@pytest.mark.parametrize(
-    "page", ["docs/integrate.md", "docs/testing.md", "docs/providers/twilio.md", "docs/assistant.md"]
-)
+@pytest.mark.parametrize("page", ["integrate", "testing", "providers/twilio", "assistant"])
 def test_the_one_text_has_the_guides_word_for_word(page):
     assert (ROOT / "docs" / f"{page}.md").read_text().strip() in text("/llms-full.txt")
 

@@ -14,8 +14,8 @@ PLAIN = "text/plain; charset=utf-8"
 ABOUT = """# Watchword
 
 > Verification codes over Telegram, WhatsApp, SMS, voice calls and e-mail, as a service that you host. An app creates a
-> session for a phone number or an e-mail address and checks what the user typed; a server exchanges the verify token for
-> the address.
+> session for a phone number or an e-mail address and checks what the user typed; a server exchanges the verify token
+> for the address.
 
 The API is described at {base}/docs/openapi.json, its errors at {base}/docs/errors/. All guides in one text:
 {base}/llms-full.txt
