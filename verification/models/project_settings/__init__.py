@@ -35,6 +35,7 @@ from verification.models.fields import (
 )
 from verification.models.project_settings.notices import Alerts, Events
 from verification.models.project_settings.protection import Challenges, Guessing, TrafficGuard
+from verification.models.project_settings.risk import RiskChecks
 from verification.models.shared import SettingGroup
 
 CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
@@ -280,6 +281,7 @@ class ProjectSettings(
     Limits,
     TrafficGuard,
     Guessing,
+    RiskChecks,
     Challenges,
     Access,
     Events,

@@ -75,6 +75,12 @@ RULES = {
         _("The traffic guard would have refused it, but your server had verified the number before."),
         refuses=False,
     ),
+    "risk_check": Rule(
+        _("Risk check"),
+        _("A service, or your own server, was asked about the number before the message was paid for. It did not go."),
+        _("The line says which check and why. Change the project's risk checks, or put the number on the safe list."),
+        "project",
+    ),
     "code_form": Rule(
         _("Channel passed over"),
         _("Its service takes no code of this form, such as one with letters, so another channel had its turn."),
