@@ -47,7 +47,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class RiskAccount:
     """A project's accounts with the services, of which each reads its own part."""
 
     max_score: int = 75  # of Twilio's 100, from which on a number is denied
@@ -70,7 +70,7 @@ class Check:
     label: ClassVar[str]
     needs: ClassVar[tuple[str, ...]]
 
-    def ask(self, question: Question, account: Account, *, http: HttpClient, **means: Any) -> Judgement:
+    def ask(self, question: Question, account: RiskAccount, *, http: HttpClient, **means: Any) -> Judgement:
         """Ask the service. Never raises. ``means`` are what only some need; each says which."""
         try:
             return self.judge(self.request(question, account, http=http, **means), account)
@@ -79,11 +79,11 @@ class Check:
         except TimeoutError:
             return Judgement(Verdict.UNKNOWN, "it did not answer in time")
 
-    def request(self, question: Question, account: Account, *, http: HttpClient, **means: Any) -> HttpAnswer:
+    def request(self, question: Question, account: RiskAccount, *, http: HttpClient, **means: Any) -> HttpAnswer:
         """Make the request. Raises :class:`ProviderError`."""
         raise NotImplementedError
 
-    def judge(self, answer: HttpAnswer, account: Account) -> Judgement:
+    def judge(self, answer: HttpAnswer, account: RiskAccount) -> Judgement:
         """Read the answer."""
         raise NotImplementedError
 

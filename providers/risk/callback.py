@@ -13,7 +13,7 @@ from typing import Any
 
 from providers.http.client import HttpAnswer, HttpClient
 from providers.risk import base
-from providers.risk.base import REASON_MAX_LENGTH, Account, Judgement, Question, Verdict
+from providers.risk.base import REASON_MAX_LENGTH, Judgement, Question, RiskAccount, Verdict
 
 Sign = Callable[[str], Mapping[str, str]]  # returns the headers that sign a text
 _VERDICTS = {"allow": Verdict.ALLOW, "challenge": Verdict.CHALLENGE, "deny": Verdict.DENY}
@@ -25,7 +25,7 @@ class Callback(base.Check):
     needs = ("callback_url",)
 
     def request(
-        self, question: Question, account: Account, *, http: HttpClient, sign: Sign | None = None, **_: Any
+        self, question: Question, account: RiskAccount, *, http: HttpClient, sign: Sign | None = None, **_: Any
     ) -> HttpAnswer:
         """``sign`` makes the headers of the call."""
         body = {
@@ -39,7 +39,7 @@ class Callback(base.Check):
         headers = {"content-type": "application/json", **(sign(text) if sign else {})}
         return http.request("POST", account.callback_url, headers=headers, content=text.encode(), timeout=base.TIMEOUTS)
 
-    def judge(self, answer: HttpAnswer, account: Account) -> Judgement:
+    def judge(self, answer: HttpAnswer, account: RiskAccount) -> Judgement:
         found = base.body_of(answer) or {}
         said = found.get("verdict")
         if not isinstance(said, str) or said not in _VERDICTS:

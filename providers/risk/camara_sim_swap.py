@@ -13,7 +13,7 @@ from typing import Any
 from providers.errors import Outcome, ProviderError
 from providers.http.client import HttpAnswer, HttpClient
 from providers.risk import base
-from providers.risk.base import Account, Judgement, Question, Verdict
+from providers.risk.base import Judgement, Question, RiskAccount, Verdict
 
 SCOPE = "sim-swap:check"
 
@@ -24,7 +24,7 @@ class CamaraSimSwap(base.Check):
     needs = ("camara_url", "camara_token_url", "camara_client", "camara_secret")
 
     def request(
-        self, question: Question, account: Account, *, http: HttpClient, token: str = "", **_: Any
+        self, question: Question, account: RiskAccount, *, http: HttpClient, token: str = "", **_: Any
     ) -> HttpAnswer:
         """``token`` is one of :func:`access_token` that is still good; without it a new one is asked for."""
         return http.request(
@@ -35,7 +35,7 @@ class CamaraSimSwap(base.Check):
             timeout=base.TIMEOUTS,
         )
 
-    def judge(self, answer: HttpAnswer, account: Account) -> Judgement:
+    def judge(self, answer: HttpAnswer, account: RiskAccount) -> Judgement:
         found = base.body_of(answer)
         if found is None or not isinstance(found.get("swapped"), bool):
             return base.unread(answer)
@@ -44,7 +44,7 @@ class CamaraSimSwap(base.Check):
         return Judgement(Verdict.ALLOW, f"the SIM was not changed within {account.swap_hours} hours")
 
 
-def access_token(account: Account, *, http: HttpClient) -> str:
+def access_token(account: RiskAccount, *, http: HttpClient) -> str:
     """Return a new token. Raises :class:`ProviderError`."""
     answer = http.request(
         "POST",

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from providers.http.client import HttpAnswer, HttpClient
 from providers.risk import base
-from providers.risk.base import Account, Judgement, Question, Verdict
+from providers.risk.base import Judgement, Question, RiskAccount, Verdict
 
 URL = "https://lookups.twilio.com"
 NOT_ASKED = ("US", "CA")
@@ -24,18 +24,20 @@ class TwilioLookup(base.Check):
     label = "Twilio Lookup"
     needs = ("twilio_account", "twilio_secret")
 
-    def ask(self, question: Question, account: Account, *, http: HttpClient, **means: Any) -> Judgement:
+    def ask(self, question: Question, account: RiskAccount, *, http: HttpClient, **means: Any) -> Judgement:
         if question.country in NOT_ASKED:
             return Judgement(Verdict.ALLOW, "numbers of this country are not asked about")
         return super().ask(question, account, http=http, **means)
 
-    def request(self, question: Question, account: Account, *, http: HttpClient, url: str = "", **_: Any) -> HttpAnswer:
+    def request(
+        self, question: Question, account: RiskAccount, *, http: HttpClient, url: str = "", **_: Any
+    ) -> HttpAnswer:
         """``url`` is for tests."""
         address = f"{url or URL}/v2/PhoneNumbers/{quote(question.to, safe='')}?Fields=sms_pumping_risk"
         auth = (account.twilio_account, account.twilio_secret)
         return http.request("GET", address, auth=auth, timeout=base.TIMEOUTS)
 
-    def judge(self, answer: HttpAnswer, account: Account) -> Judgement:
+    def judge(self, answer: HttpAnswer, account: RiskAccount) -> Judgement:
         found = base.body_of(answer)
         risk = found.get("sms_pumping_risk") if found else None
         if not isinstance(risk, dict) or risk.get("error_code") is not None:

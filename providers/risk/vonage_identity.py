@@ -23,7 +23,7 @@ from joserfc.jwk import RSAKey
 from providers.errors import Outcome, ProviderError
 from providers.http.client import HttpAnswer, HttpClient
 from providers.risk import base
-from providers.risk.base import Account, Judgement, Question, Verdict
+from providers.risk.base import Judgement, Question, RiskAccount, Verdict
 
 URL = "https://api-eu.vonage.com"
 TOKEN_SECONDS = 60  # one request's
@@ -36,7 +36,9 @@ class VonageIdentity(base.Check):
     label = "Vonage Identity Insights"
     needs = ("vonage_application", "vonage_key")
 
-    def request(self, question: Question, account: Account, *, http: HttpClient, url: str = "", **_: Any) -> HttpAnswer:
+    def request(
+        self, question: Question, account: RiskAccount, *, http: HttpClient, url: str = "", **_: Any
+    ) -> HttpAnswer:
         """``url`` is for tests."""
         return http.request(
             "POST",
@@ -50,7 +52,7 @@ class VonageIdentity(base.Check):
             timeout=base.TIMEOUTS,
         )
 
-    def judge(self, answer: HttpAnswer, account: Account) -> Judgement:
+    def judge(self, answer: HttpAnswer, account: RiskAccount) -> Judgement:
         found = base.body_of(answer)
         insights = found.get("insights") if found else None
         swap = insights.get("sim_swap") if isinstance(insights, dict) else None
@@ -72,7 +74,7 @@ def private_key(text: str) -> RSAPrivateKey:
     return key
 
 
-def _token(account: Account) -> str:
+def _token(account: RiskAccount) -> str:
     now = int(time.time())
     claims = {
         "application_id": account.vonage_application,

@@ -12,7 +12,7 @@ from joserfc.jwk import RSAKey
 from providers.http.client import HttpClient
 from providers.http.deadline import within
 from providers.risk import CHECKS, vonage_identity
-from providers.risk.base import Account, Question, Verdict
+from providers.risk.base import Question, RiskAccount, Verdict
 from tests.fakes.risk import RiskService, lookup
 
 NUMBER = "+4915112345678"
@@ -22,12 +22,12 @@ DOOR = HttpClient(("127.0.0.0/8",))
 
 def ask(name, service, account=None, *, question=QUESTION, seconds=3, **means):
     with within(seconds):
-        return CHECKS[name].ask(question, account or Account(), http=DOOR, **means)
+        return CHECKS[name].ask(question, account or RiskAccount(), http=DOOR, **means)
 
 
 # --- Twilio ----------------------------------------------------------------------------------------------------------
 
-TWILIO = Account(twilio_account="AC0123", twilio_secret="hush")
+TWILIO = RiskAccount(twilio_account="AC0123", twilio_secret="hush")
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def pem():
     ],
 )
 def test_vonages_sim_swap_decides(pem, swap, verdict):
-    account = Account(vonage_application="78d335fa", vonage_key=pem, swap_hours=24)
+    account = RiskAccount(vonage_application="78d335fa", vonage_key=pem, swap_hours=24)
     with RiskService({"request_id": "0", "insights": {"sim_swap": swap}}) as vonage:
         assert ask("vonage_identity", vonage, account, url=vonage.url).verdict is verdict
         request = vonage.asked[0]
@@ -98,7 +98,7 @@ def test_vonages_sim_swap_decides(pem, swap, verdict):
 @pytest.mark.parametrize("written", [lambda pem: pem, lambda pem: pem.replace("\n", " ")])
 def test_vonage_is_shown_a_token_of_the_application(pem, written):
     """Also where a form has made one line of the file."""
-    account = Account(vonage_application="78d335fa", vonage_key=written(pem))
+    account = RiskAccount(vonage_application="78d335fa", vonage_key=written(pem))
     with RiskService({}) as vonage:
         ask("vonage_identity", vonage, account, url=vonage.url)
         scheme, token = vonage.asked[0].headers["authorization"].split()
@@ -108,7 +108,7 @@ def test_vonage_is_shown_a_token_of_the_application(pem, written):
 
 
 def test_a_key_that_is_none_is_no_verdict():
-    account = Account(vonage_application="78d335fa", vonage_key="nonsense")
+    account = RiskAccount(vonage_application="78d335fa", vonage_key="nonsense")
     judged = ask("vonage_identity", None, account)
     assert (judged.verdict, judged.reason) == (Verdict.UNKNOWN, "the private key cannot be read")
 
@@ -117,7 +117,7 @@ def test_a_key_that_is_none_is_no_verdict():
 
 
 def operator(url):
-    return Account(camara_url=f"{url}/sim-swap/v2", camara_token_url=f"{url}/token", camara_client="shop",
+    return RiskAccount(camara_url=f"{url}/sim-swap/v2", camara_token_url=f"{url}/token", camara_client="shop",
                    camara_secret="hush")  # fmt: skip
 
 
@@ -162,7 +162,7 @@ def test_without_a_token_there_is_no_verdict():
 )
 def test_the_owners_server_decides(answer, verdict, reason):
     with RiskService(answer) as shop:
-        account = Account(callback_url=f"{shop.url}/risk")
+        account = RiskAccount(callback_url=f"{shop.url}/risk")
         judged = ask("callback", shop, account, sign=lambda text: {"webhook-id": str(len(text))})
         request = shop.asked[0]
     assert (judged.verdict, judged.reason) == (verdict, reason)
@@ -173,5 +173,5 @@ def test_the_owners_server_decides(answer, verdict, reason):
 
 def test_who_does_not_answer_in_time_says_nothing():
     with RiskService(None) as shop:
-        judged = ask("callback", shop, Account(callback_url=shop.url), seconds=0.2)
+        judged = ask("callback", shop, RiskAccount(callback_url=shop.url), seconds=0.2)
     assert judged.verdict is Verdict.UNKNOWN and judged.reason

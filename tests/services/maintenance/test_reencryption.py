@@ -13,6 +13,7 @@ from tests.admin.rows import a_connection, an_alert_service
 from tests.commands.running import run, run_json
 from verification.core import caching, crypto
 from verification.models import Message, Project, Provider, Session, TestLogin, WebhookSecret
+from verification.models.project_settings import SECRETS
 from verification.services.delivery.receipts import find_provider
 from verification.services.maintenance import reencryption
 from verification.services.projects.settings import seal_secret, secret_of
@@ -63,7 +64,7 @@ def stored(ring, api, project):
     issue_webhook_secret(project=project.row)
     an_alert_service(project.row)
     a_connection(project.row)
-    project.set(challenge_secret=seal_secret(project.row, "challenge_secret", "of the vendor"))
+    project.set(**{name: seal_secret(project.row, name, "of the vendor") for name in SECRETS})
     second_factor.begin(User.objects.create_user("ann"))
     api.create()
     api.manual_send("+4915112345679", headers=REPEATED)

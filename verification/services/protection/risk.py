@@ -21,7 +21,7 @@ from standardwebhooks.webhooks import Webhook
 from providers.errors import ProviderError
 from providers.http.deadline import within
 from providers.risk import CHECKS, camara_sim_swap
-from providers.risk.base import Account, Judgement, Question, Verdict
+from providers.risk.base import Judgement, Question, RiskAccount, Verdict
 from verification import sql
 from verification.core import crypto
 from verification.core.addresses import mask
@@ -133,16 +133,16 @@ def _judgement(project: ProjectConfig, name: str, question: Question) -> Judgeme
     return judgement
 
 
-def _account(project: ProjectConfig) -> Account:
+def _account(project: ProjectConfig) -> RiskAccount:
     """Raises :class:`DecryptionFailed`."""
     bind = partial(crypto.project_secret_binding, project.public_id)
     secrets: dict[str, Any] = {
         name: decrypt(sealed, binding=bind(f"risk_{name}")) for name, sealed in project.risk.sealed.items()
     }
-    return Account(**project.risk.account, **secrets)
+    return RiskAccount(**project.risk.account, **secrets)
 
 
-def _means(project: ProjectConfig, name: str, account: Account) -> dict[str, Any]:
+def _means(project: ProjectConfig, name: str, account: RiskAccount) -> dict[str, Any]:
     """Return what this check needs besides.
 
     Raises :class:`ProviderError`, ``TimeoutError`` and :class:`DecryptionFailed`.
