@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from verification.contrib.connections import base, proofs
 from verification.contrib.connections.base import Option, PastedLine
 from verification.contrib.connections.bodies import required, text_at
-from verification.contrib.connections.calls import Answer, Call, CallUnreadable, Handed
+from verification.contrib.connections.calls import Answer, Call, CallUnreadable, Handed, ProofInvalid
 from verification.core.errors import UserError
 
 EVENT = "microsoft.graph.authenticationEvent.emailOtpSend"
@@ -57,11 +57,11 @@ class System(base.System):
         claims = proofs.access_token(call, self.options["keys_url"] or KEYS_URL.format(tenant=tenant), now=now)
         audience = str(claims.get("aud", "")).lower()
         if audience != application and not audience.endswith(f"/{application}"):  # api://host/id in tokens of version 1
-            raise proofs.ProofInvalid("the token is for another application")
+            raise ProofInvalid("the token is for another application")
         if str(claims.get("tid", "")).lower() != tenant or f"/{tenant}/" not in f"{claims.get('iss', '')}/".lower():
-            raise proofs.ProofInvalid("the token is of another tenant")
+            raise ProofInvalid("the token is of another tenant")
         if claims.get("azp", claims.get("appid")) != CALLER:
-            raise proofs.ProofInvalid("the token was not given to Microsoft's authentication events")
+            raise ProofInvalid("the token was not given to Microsoft's authentication events")
 
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
         if text_at(body, "type") != EVENT:
