@@ -77,7 +77,7 @@ SECTIONS = (
         ("code_length", "session_seconds", "language", "languages"),
         (
             (gettext_lazy("Autofill"), ("web_otp_domain", "android_hash")),
-            (ADVANCED, ("code_digits", "code_letters", "new_code_on_send", "code_in_subject")),
+            (ADVANCED, ("assurance", "code_digits", "code_letters", "new_code_on_send", "code_in_subject")),
         ),
     ),
     SettingsSection(

@@ -52,6 +52,11 @@ class RetentionMode(models.TextChoices):
     HASH = "hash", _("Keep the rows, hash the addresses")
 
 
+class Assurance(models.TextChoices):
+    NONE = "none", _("None")
+    NIST = "nist", _("NIST SP 800-63B-4")
+
+
 class Basics(SettingGroup):
     title = "Basics"
 
@@ -92,6 +97,16 @@ class CodesAndTexts(SettingGroup):
         _("letters"),
         default=False,
         help_text=_("Codes have letters, without look-alikes such as 0 and O. At least one of the two must be on."),
+    )
+    assurance = models.CharField(
+        _("standard"),
+        max_length=4,
+        choices=Assurance.choices,
+        default=Assurance.NONE,
+        db_default=Assurance.NONE.value,
+        help_text=_(
+            "What the codes have to keep to. NIST's: six characters, a life of ten minutes at most, and none by e-mail."
+        ),
     )
     new_code_on_send = models.BooleanField(
         _("new code on every send"),

@@ -23,8 +23,9 @@ from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
 from verification.core.ids import whole_number
+from verification.core.session_rules import NIST_SESSION_SECONDS
 from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
-from verification.models.project_settings import SECRETS, SETTABLE
+from verification.models.project_settings import SECRETS, SETTABLE, Assurance
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
 from verification.services.texts.own import check_name, without_text
 
@@ -103,6 +104,7 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     judges: dict[str, Callable[[], None]] = {
         "challenge_mode": lambda: check_challenge(project),
         "risk_sms": lambda: check_risk(project),
+        "assurance": lambda: check_assurance(project),
         "name": lambda: check_name(project),
     }
     if "is_sandbox" in changed and project.pk:
@@ -168,6 +170,20 @@ def secret_of(project: Project, name: str) -> str:
     """Return a stored secret, empty where there is none. Raises :class:`verification.core.crypto.DecryptionFailed`."""
     sealed = getattr(project, name)
     return decrypt(bytes(sealed), binding=crypto.project_secret_binding(project.public_id, name)) if sealed else ""
+
+
+def check_assurance(project: Project) -> None:
+    """Raises :class:`UserError` for codes that fall short of the standard that the project has chosen."""
+    if project.assurance != Assurance.NIST:
+        return
+    if project.has_short_codes:
+        raise UserError(_("NIST SP 800-63B-4 asks for six characters or more: set code_length=6 too."))
+    if project.session_seconds > NIST_SESSION_SECONDS:
+        raise UserError(
+            _("NIST SP 800-63B-4 lets a code live for {seconds} seconds at most: lower session_seconds.").format(
+                seconds=NIST_SESSION_SECONDS
+            )
+        )
 
 
 def check_risk(project: Project) -> None:

@@ -16,7 +16,7 @@ from verification import sql
 from verification.core.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.models.channels import SECONDS_AFTER_FALLBACK
-from verification.models.project_settings import LIMITS
+from verification.models.project_settings import LIMITS, Assurance
 from verification.services.projects import policy_document
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded
 from verification.services.projects.channel_config import ChannelConfig, channel_of
@@ -147,7 +147,11 @@ class ProjectConfig:
         self.active_channels = frozenset(item["type"] for item in row["channels"])  # served by a provider or not
         ceiling = platform["max_daily_budget"]
         channels = [channel_of(item, site_url=self.site_url, budget_ceiling=ceiling) for item in row["channels"]]
-        self.channels = {channel.type: channel for channel in channels if channel.providers}
+        # E-mail is no out-of-band authenticator (NIST SP 800-63B-4, section 3.1.3.1).
+        left_out = {ChannelType.EMAIL.value} if row["assurance"] == Assurance.NIST else set()
+        self.channels = {
+            channel.type: channel for channel in channels if channel.providers and channel.type not in left_out
+        }
         self.budgets = {
             channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
         }

@@ -1,4 +1,4 @@
-# Risk checks before a paid send: a project's settings, and what was said of a number.
+# Risk checks before a paid send: a project's settings, and what was said of a number. The standard that its codes keep to.
 
 import django.contrib.postgres.fields
 import django.contrib.postgres.validators
@@ -14,6 +14,18 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AddField(
+            model_name="project",
+            name="assurance",
+            field=models.CharField(
+                choices=[("none", "None"), ("nist", "NIST SP 800-63B-4")],
+                db_default="none",
+                default="none",
+                help_text="What the codes have to keep to. NIST's: six characters, a life of ten minutes at most, and none by e-mail.",
+                max_length=4,
+                verbose_name="standard",
+            ),
+        ),
         migrations.AddField(
             model_name="project",
             name="risk_callback_url",
