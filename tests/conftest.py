@@ -27,6 +27,12 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # or each of the many processes
 sys.dont_write_bytecode = False  # as this one does, and pytest rewrites the assertions of every file
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--rounds", type=int, default=30, help="sequences of calls, and histories, that tests/protocol makes up"
+    )
+
+
 def pytest_configure(config):
     """The settings are named only here: named any earlier, pytest-django would read them before this file."""
     if is_controller(config):

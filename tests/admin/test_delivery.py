@@ -399,7 +399,7 @@ def test_a_callback_is_sent_again_with_a_post(panel):
     ("fields", "state", "words"),
     [
         ({"delivered_at": timezone.now()}, "delivered", "Delivered"),
-        ({"due_at": timezone.now() + timedelta(hours=1)}, "waiting", "Next try"),
+        ({"due_at": timezone.now() + timedelta(hours=1)}, "waiting", "Next attempt"),
         ({"due_at": timezone.now() - timedelta(hours=1)}, "waiting", "Due now"),
         ({}, "given_up", "Given up"),
         ({"tries": 0}, "kept", "Not sent"),

@@ -36,7 +36,7 @@ def counted(panel):
 def test_the_funnel_tells_where_sessions_were_lost(counted):
     steps = counted.as_("owner").get(PAGE, {"range": "24h"}).context["funnel"]
     assert [(step.word, step.number, step.lost) for step in steps[:5]] == [
-        ("Started", 90, 0), ("Sent", 80, 10), ("Delivered", 70, 10), ("Checked", 65, 5), ("Verified", 60, 5),
+        ("Started", 90, 0), ("Sent", 80, 10), ("Delivered", 70, 10), ("Code entered", 65, 5), ("Verified", 60, 5),
     ]  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def test_an_address_that_names_no_range_or_project_finds_nothing(counted, query)
 @pytest.mark.parametrize("word", ["today", "7d", "30d", "90d", "12m"])
 def test_a_range_with_nothing_in_it_says_so(panel, word):
     text = panel.as_("owner").get(PAGE, {"range": word}).content.decode()
-    assert "Nothing happened in this range" in text and "No session was started in this range" in text
+    assert "No activity in this period" in text and "No sessions were started, no messages" in text
 
 
 def test_a_range_of_two_days_is_told_against_as_many_days_before(panel):
@@ -196,9 +196,9 @@ def test_one_lost_session_is_told_in_the_singular_with_its_share_as_all_shares_a
     steps = [
         FunnelStep("Started", 6, 100, 0, 0, 0),
         FunnelStep("Sent", 5, 83.3, 1, 16.7, 0),
-        FunnelStep("Proved", 5, 83.3, 0, 0, 0),
+        FunnelStep("Confirmed by your server", 5, 83.3, 0, 0, 0),
     ]
-    told = "Most were lost between started and sent: 1 session, 16.7 % of those that had come so far."
+    told = "Biggest drop-off: started → sent, 1 session (16.7 %)"
     assert largest_loss(steps) == told
     with translation.override("ru"):
         assert "16,7 %" in largest_loss(steps) and "1 сессия" in largest_loss(steps)

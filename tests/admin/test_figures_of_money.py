@@ -49,8 +49,8 @@ def test_the_page_tells_the_cost_and_that_of_a_verified_user_and_what_has_no_pri
     values = {tile.title: tile.value for tile in response.context["tiles"]}
     assert (values["Cost, USD"], values["Per verified user, USD"]) == ("6.00", "0.1500")
     text = " ".join(response.content.decode().split())
-    assert "3 of 83 messages without a price. So the cost is at least what is told." in text
-    assert "2 have prices in EUR, which needs an exchange rate into USD. The operator enters it." in text
+    assert "3 of 83 messages have no price. The actual cost may be higher." in text
+    assert "2 have prices in EUR, which needs an exchange rate into USD. Ask the operator to enter it." in text
 
 
 def test_a_row_of_a_breakdown_has_its_cost(counted):
@@ -103,7 +103,7 @@ def test_without_any_price_the_cost_is_unknown_and_not_0(counted):
     HourlyCosts.objects.exclude(currency="").delete()
     response = counted.as_("owner").get(PAGE, DAY)
     assert {tile.title: tile.value for tile in response.context["tiles"]}["Cost, USD"] == "Unknown"
-    assert "1 of 1 message without a price." in response.content.decode()
+    assert "1 of 1 message has no price." in response.content.decode()
 
 
 def test_stats_tells_the_cost(counted):

@@ -62,11 +62,11 @@ def test_the_story_begins_with_the_request_and_names_those_that_followed(asking)
     story = read_timeline(asking.verify())
     told = {event.text.partition(",")[0]: event for event in story.events if event.request}
     assert {name: event.request for name, event in told.items()} == {
-        "Your app asked for a code": asking.ids["create"],
-        "SMS was chosen": asking.ids["send"],
+        "Your app requested a code": asking.ids["create"],
+        "SMS chosen": asking.ids["send"],
         "Wrong code": asking.ids["wrong"],
-        "Right code": asking.ids["check"],
-        "Your server redeemed the verify token": asking.ids["redeem"],
+        "Correct code": asking.ids["check"],
+        "Your server confirmed the verification": asking.ids["redeem"],
     }
     assert story.events[0].request == asking.ids["create"] and story.events[0].detail.endswith(f"From {NEARBY}.")
 

@@ -33,7 +33,7 @@ def test_the_slash_and_a_number_lead_to_what_happened(live_server, browser_page,
     session = reverse("admin:verification_session_change", args=(panel.rows[Session].pk,))
     page.wait_for_url(live_server.url + session)
     assert page.get_by_role("heading", name="What happened").is_visible()
-    assert page.get_by_text("Gateway refused the recipient").is_visible()
+    assert page.get_by_text("Gateway rejected the recipient").is_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert complaints == []
 

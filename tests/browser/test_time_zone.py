@@ -33,7 +33,7 @@ def test_times_are_the_browsers_until_utc_is_chosen(live_server, chromium):
     page.get_by_role("button", name="owner").click()
     assert page.get_by_role("button", name="Asia/Kolkata").get_attribute("aria-pressed") == "true"
     page.get_by_role("button", name="UTC", exact=True).click()
-    page.get_by_text(re.compile("the clock is UTC")).wait_for()
+    page.get_by_text(re.compile("clock times are in UTC")).wait_for()
     assert "IST" not in page.locator("main").inner_text()
     assert complaints == []
     context.close()

@@ -105,6 +105,6 @@ def test_kotlin_gets_whole_ids_and_plain_recipients(document, tmp_path):
     generate(document, "kotlin", made, "library=jvm-okhttp4,serializationLibrary=jackson")
     source = "".join(path.read_text() for path in (made / "src" / "main").rglob("*.kt"))
     assert re.search(r"fun readMessage\(id: kotlin\.Long\b", source)
-    assert len(re.findall(r"val to: kotlin\.String\b", source)) == 2
+    assert len(re.findall(r"val to: kotlin\.String\b", source)) == 3
     assert re.search(r"val code: ErrorCode\b", source)
     assert len(re.findall(r"val verifyToken: java\.util\.UUID\b", source)) == 2

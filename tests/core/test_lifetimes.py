@@ -36,6 +36,7 @@ PLACES = [
     ("docs/from-vonage.md", r"ends by itself, after (\w+ minutes) by default", 1, SESSION_MINUTES),
     ("docs/glossary.md", r"to its end, by default (\d+) seconds later", 1, SESSION_SECONDS),
     ("docs/routing.md", r"is not has lost (\d+) seconds", 1, SESSION_SECONDS),
+    ("docs/providers/httpsms.md", r"your codes, (\w+ minutes) unless", 1, SESSION_MINUTES),
     ("docs/runbook.md", r"codes expire, by default after (\w+ minutes)", 1, SESSION_MINUTES),
     ("docs/security.md", r"A code lives (\d+) seconds", 1, SESSION_SECONDS),
     ("docs/security.md", r"as long as the project has set, at most (\d+)", 1, LONGEST_SESSION_SECONDS),

@@ -107,7 +107,7 @@ class ConnectedAdapter(Adapter):
     is_connected = True
 
     def send(self, message):
-        raise AssertionError("It was asked past its connection.")
+        raise AssertionError("Why this provider: past its connection.")
 
     def connect(self, report, *, name):
         return CollectorConnection(self, report)

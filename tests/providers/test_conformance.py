@@ -27,7 +27,12 @@ SEND_SECONDS = 5.0  # what one offer may take, by HTTP
 SAMPLES = {
     "apprise": {"url": "json://hush-user@127.0.0.1/{to}"},
     "anymail": {"service": "postmark", "from_email": "codes@example.com", "api_key": "hush-key", "has_webhook": True},
+    "aws_sms": {"region": "eu-central-1"},
     "aws_sns": {"region": "eu-central-1"},
+    "bird": {
+        "workspace_id": "a1405560-c8d3-4b1a-877d-3f449ad95352",
+        "channel_id": "0b0123bb-ef2e-468f-908a-c026d51636aa",
+    },
     "eskiz": {"is_international": True},
     "http": {"message_id_path": "id"},
     "httpsms": {"sender": "+18005550199"},

@@ -222,6 +222,7 @@ def test_adapters_and_the_interface_know_the_same_channels():
     ("provider_type", "values", "package"),
     [
         ("apprise", {"url": "json://example.com/{to}"}, "apprise"),
+        ("aws_sms", {"region": "eu-central-1"}, "boto3"),
         ("aws_sns", {"region": "eu-central-1"}, "boto3"),
         ("anymail", {"service": "amazon_ses"}, "boto3"),
         ("anymail", {"service": "resend"}, "svix"),

@@ -188,7 +188,10 @@ def _parts(schema: Schema, document: Document, *, is_open: bool = False) -> Iter
     if "const" in own:
         own["enum"] = [own.pop("const")]
     choices = schema.get("oneOf", schema.get("anyOf", []))
-    if choices:  # with us always one shape, or null
+    if choices and all(each.keys() == {"required"} for each in choices):  # one member of several has to be there
+        always = set.intersection(*({*each["required"]} for each in choices))
+        own["required"] = [*own.get("required", []), *always]
+    elif choices:  # with us always one shape, or null
         shapes = [_flat(each, document) for each in choices if each != {"type": "null"}]
         assert len(shapes) == 1, "teach the judge to compare several shapes"
         own |= shapes[0] | {"types": (shapes[0].get("types") or set()) | {"null"}}

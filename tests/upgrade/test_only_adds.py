@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from io import StringIO
+
 import pytest
 from django.contrib.postgres.operations import AddIndexConcurrently
+from django.core.management import call_command
 from django.db import connection, migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.models.functions import Now
@@ -48,6 +52,18 @@ def test_migrations_since_the_previous_release_only_add():
     release = versions.released()
     if release.version:  # before the first one they may do as they like
         assert faults_since(release, MigrationLoader(None).graph) == []
+
+
+@pytest.mark.django_db
+def test_a_migration_alters_one_table_of_the_previous_release():
+    """A migration that has one and waits for another would end the requests that wait the other way round."""
+    tables = {}
+    for name in versions.migrations().keys() - versions.released().migrations:
+        call_command("sqlmigrate", APP, name, stdout=(output := StringIO()))
+        tables[name] = [set(re.findall(f'{verb} TABLE "(\\w+)"', output.getvalue())) for verb in ("CREATE", "ALTER")]
+    new = set().union(*(created for created, _ in tables.values()))
+    assert new
+    assert {name: altered for name, (_, altered) in tables.items() if len(altered - new) > 1} == {}
 
 
 @pytest.mark.parametrize(("safe_since", "is_refused"), [("", True), ("0.1.0", False), ("0.2.0", True)])

@@ -56,7 +56,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     """Opening an alert marks it as read, for all members of its project."""
 
     viewers = Right.SEE_TRAFFIC
-    empty_text = gettext_lazy("Nothing has needed your attention so far.")
+    empty_text = gettext_lazy("No alerts so far.")
     has_history = False
     list_display = ("state", "title_excerpt", "delivery_state", "project", "created")
     list_display_links = ("title_excerpt",)
@@ -71,7 +71,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     fieldsets = (
         (None, {"fields": ("title", "detail", "project", "created_time", "ended_time", "users_lost", "where_to_look")}),
         (
-            gettext_lazy("How it was told"),
+            gettext_lazy("Delivery"),
             {"fields": ("delivery_state", "mailed_time", "posted_time", "services", "error_text")},
         ),
     )
@@ -93,33 +93,33 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
             return self.intro
         return format_html("{} {}", mark_safe(self.intro), NO_MAIL_SERVER)  # noqa: S308  (our own words, with a link)
 
-    @admin.display(description=gettext_lazy("Raised"))
+    @admin.display(description=gettext_lazy("Triggered"))
     def created_time(self, alert: Alert) -> str:
         return display.time_label(alert.created_at)
 
-    @admin.display(description=gettext_lazy("Over since"))
+    @admin.display(description=gettext_lazy("Ended"))
     def ended_time(self, alert: Alert) -> str:
         return display.time_label(alert.ended_at)
 
-    @admin.display(description=gettext_lazy("Mailed"))
+    @admin.display(description=gettext_lazy("E-mail sent"))
     def mailed_time(self, alert: Alert) -> str:
         return display.time_label(alert.mailed_at)
 
-    @admin.display(description=gettext_lazy("Posted to the alert address"))
+    @admin.display(description=gettext_lazy("Webhook sent"))
     def posted_time(self, alert: Alert) -> str:
         return display.time_label(alert.posted_at)
 
-    @admin.display(description=gettext_lazy("Written to"))
+    @admin.display(description=gettext_lazy("Chats"))
     def services(self, alert: Alert) -> str:
         services = AlertService.objects.filter(project=alert.project_id, pk__in=alert.told_services or [])
         return ", ".join(each.name for each in services) or "–"
 
-    @admin.display(description=gettext_lazy("What it cost"))
+    @admin.display(description=gettext_lazy("Impact"))
     def users_lost(self, alert: Alert) -> str:
         loss = _loss(alert)
         return loss.sentence if loss else "–"
 
-    @admin.display(description=gettext_lazy("Where to look"))
+    @admin.display(description=gettext_lazy("Related pages"))
     def where_to_look(self, alert: Alert) -> SafeString:
         return format_html_join(SafeString(" · "), '<a class="ww-link" href="{1}">{0}</a>', links_of(alert))
 
@@ -148,23 +148,23 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     def title_excerpt(self, alert: Alert) -> str:
         return display.excerpt(alert.title, 80)
 
-    @admin.display(description=gettext_lazy("Told"))
+    @admin.display(description=gettext_lazy("Sent to"))
     def delivery_state(self, alert: Alert) -> str:
         if alert.due_at:
             return display.label(
-                _("Under way")
+                _("In progress")
                 if alert.due_at <= timezone.now()
-                else _("Next try {time}").format(time=format_time(alert.due_at)),
+                else _("Next attempt {time}").format(time=format_time(alert.due_at)),
                 "info",
             )
         if alert.error:
             return display.label(_("Given up"), "danger")
-        by = ((_("mail"), alert.mailed_at), (_("call"), alert.posted_at), (_("chat"), alert.told_services))
+        by = ((_("e-mail"), alert.mailed_at), (_("webhook"), alert.posted_at), (_("chat"), alert.told_services))
         ways = [way for way, at in by if at]
         return (
-            display.label(_("By {names}").format(names=", ".join(ways)), "success")
+            display.label(_("{names}").format(names=", ".join(ways)), "success")
             if ways
-            else display.label(_("Only here"))
+            else display.label(_("In-app only"))
         )
 
     @admin.action(description=gettext_lazy("Mark the selected as read"), permissions=["view"])
@@ -175,7 +175,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
 
 def links_of(alert: Alert) -> list[tuple[str, str]]:
     """Return the title and the address of each page behind an alert, the nearest first."""
-    return [*_subject(alert), (_("The figures of that day"), _figures(alert))]
+    return [*_subject(alert), (_("Figures for that day"), _figures(alert))]
 
 
 def _subject(alert: Alert) -> list[tuple[str, str]]:
@@ -187,12 +187,12 @@ def _subject(alert: Alert) -> list[tuple[str, str]]:
             query = {"country": broken.country} if broken else None
             scorecard = reverse("admin:verification_provider_scorecard", args=(provider.pk,), query=query)
             return [
-                (_("Scorecard of {provider}").format(provider=provider), scorecard),
-                (_("Its settings"), page_address(provider)),
+                (_("{provider} scorecard").format(provider=provider), scorecard),
+                (_("Provider settings"), page_address(provider)),
             ]
     if alert.kind in ABOUT_CHANNELS:
         channel = Channel.objects.filter(project=alert.project_id, type=alert.key.partition(":")[0].partition(" ")[0])
-        return [(_("The channel {channel}").format(channel=row), page_address(row)) for row in channel]
+        return [(_("{channel} channel").format(channel=row), page_address(row)) for row in channel]
     if alert.kind == "guard":
         return [(_("Traffic guard"), reverse("admin:verification_guardblock_changelist"))]
     return []

@@ -35,7 +35,7 @@ class EventStateFilter(admin.SimpleListFilter):
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         return [
             ("delivered", _("Delivered")),
-            ("waiting", _("Under way")),
+            ("waiting", _("In progress")),
             ("given_up", _("Given up")),
             ("kept", _("Not sent")),
         ]
@@ -153,7 +153,7 @@ class EventAdmin(NewestFirstAdmin):
             return display.label(_("Given up"), "danger") if event.tries else display.label(_("Not sent"))
         if event.due_at <= timezone.now():
             return display.label(_("Due now"), "info")
-        return display.label(_("Next try {time}").format(time=format_time(event.due_at)), "warning")
+        return display.label(_("Next attempt {time}").format(time=format_time(event.due_at)), "warning")
 
     @admin.display(description=gettext_lazy("Body"))
     def body(self, event: WebhookEvent) -> str:

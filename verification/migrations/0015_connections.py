@@ -13,40 +13,6 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name="guardedsend",
-            name="is_handed",
-            field=models.BooleanField(
-                db_default=False, default=False, help_text="Its code was handed over by an identity system."
-            ),
-        ),
-        migrations.AddField(
-            model_name="message",
-            name="fallback_of",
-            field=models.ForeignKey(
-                blank=True,
-                db_constraint=False,
-                db_index=False,
-                help_text="The first message with this code, where an identity system handed the code over.",
-                null=True,
-                on_delete=django.db.models.deletion.DO_NOTHING,
-                related_name="+",
-                to="verification.message",
-            ),
-        ),
-        migrations.AddField(
-            model_name="message",
-            name="verified_at",
-            field=models.DateTimeField(
-                help_text="When the customer's server reported that the user got in. Of a session its token tells.",
-                null=True,
-            ),
-        ),
-        migrations.AlterField(
-            model_name="idempotentrequest",
-            name="api_key",
-            field=models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, to="verification.apikey"),
-        ),
         migrations.AlterField(
             model_name="message",
             name="code_encrypted",
@@ -109,6 +75,14 @@ class Migration(migrations.Migration):
                 "ordering": ("name", "id"),
             },
         ),
+        migrations.AddConstraint(
+            model_name="identityconnection",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("channel__in", ["", "sms", "email", "messenger_a", "messenger_b", "voice"])),
+                name="connection_channel",
+            ),
+        ),
+        # The table that requests write comes last, so that it is locked for as short as can be.
         migrations.AddField(
             model_name="message",
             name="connection",
@@ -123,11 +97,26 @@ class Migration(migrations.Migration):
                 verbose_name="connection",
             ),
         ),
-        migrations.AddConstraint(
-            model_name="identityconnection",
-            constraint=models.CheckConstraint(
-                condition=models.Q(("channel__in", ["", "sms", "email", "messenger_a", "messenger_b", "voice"])),
-                name="connection_channel",
+        migrations.AddField(
+            model_name="message",
+            name="fallback_of",
+            field=models.ForeignKey(
+                blank=True,
+                db_constraint=False,
+                db_index=False,
+                help_text="The first message with this code, where an identity system handed the code over.",
+                null=True,
+                on_delete=django.db.models.deletion.DO_NOTHING,
+                related_name="+",
+                to="verification.message",
+            ),
+        ),
+        migrations.AddField(
+            model_name="message",
+            name="verified_at",
+            field=models.DateTimeField(
+                help_text="When the customer's server reported that the user got in. Of a session its token tells.",
+                null=True,
             ),
         ),
     ]

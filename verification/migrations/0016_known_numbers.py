@@ -28,17 +28,4 @@ class Migration(migrations.Migration):
                 editable=False, help_text="When its server last reported a verified user, to the hour.", null=True
             ),
         ),
-        migrations.AddField(
-            model_name="recipient",
-            name="known_at",
-            field=models.DateTimeField(
-                help_text="When the customer's server last proved them: by a redeemed token, or by its report.",
-                null=True,
-            ),
-        ),
-        migrations.AddField(
-            model_name="recipient",
-            name="known_since",
-            field=models.DateTimeField(help_text="Since when it has done so without a gap.", null=True),
-        ),
     ]

@@ -19,11 +19,6 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddField(
-            model_name="alertservice",
-            name="tried_at",
-            field=models.DateTimeField(editable=False, help_text="The last try, whether or not it worked.", null=True),
-        ),
-        migrations.AddField(
             model_name="project",
             name="alert_by_mail",
             field=models.BooleanField(

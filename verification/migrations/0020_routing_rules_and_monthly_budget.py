@@ -21,17 +21,6 @@ class Migration(migrations.Migration):
                 verbose_name="monthly cost budget",
             ),
         ),
-        migrations.AddField(
-            model_name="dailychannelcost",
-            name="month_amount",
-            field=models.DecimalField(
-                db_default=0,
-                decimal_places=8,
-                default=0,
-                help_text="Of the calendar month up to this day.",
-                max_digits=28,
-            ),
-        ),
         migrations.AlterField(
             model_name="deliveryattempt",
             name="choice",

@@ -8,7 +8,7 @@ from django.db.models import Q
 class Migration(migrations.Migration):
     atomic = False
     dependencies = [
-        ("verification", "0024_guard_of_small_countries"),
+        ("verification", "0024_networks_of_sends"),
     ]
 
     operations = [

@@ -15,16 +15,16 @@ from verification.core import ids
 class Choice(models.TextChoices):
     """The reason why an attempt went to its provider. Each word ends the sentence "It was asked …"."""
 
-    ORDER = "order", _("as the first in the order")
-    ONLY = "only", _("as the only one that could carry it")
-    SHARE = "share", _("by its share among equals")
-    BEST = "best", _("as the best by what it has shown")
-    EXPLORED = "explored", _("to learn how it does now")
-    RULE = "rule", _("by a routing rule")
-    INSTEAD = "instead", _("as one before it was late or set aside")
-    NEXT = "next", _("as another one had not taken it")
-    PROBE = "probe", _("to see whether it works again")
-    PINNED = "pinned", _("as the request named it")
+    ORDER = "order", _("first in priority order")
+    ONLY = "only", _("only available provider")
+    SHARE = "share", _("chosen by weight")
+    BEST = "best", _("best results so far")
+    EXPLORED = "explored", _("exploration")
+    RULE = "rule", _("routing rule")
+    INSTEAD = "instead", _("the provider before it was slow or paused")
+    NEXT = "next", _("another provider had not accepted it")
+    PROBE = "probe", _("probe after a pause")
+    PINNED = "pinned", _("named in the request")
 
 
 CHOICE_MAX_LENGTH = 10  # characters of a code

@@ -189,7 +189,7 @@ def test_the_overview_says_what_keeps_codes_from_going_out(panel):
     state = panel.as_("owner").get(reverse("admin:index")).context["state"]
     shown = [f"{problem.text} {problem.detail}" for problem in state.lines]
     assert any("stopped Voice call" in line for line in shown)
-    assert any("budget of SMS in Ours is used up" in line for line in shown)
+    assert any("budget for SMS in Ours is used up" in line for line in shown)
     assert any("Ours is down" in line for line in shown)
     assert "Theirs" not in str(shown)
 

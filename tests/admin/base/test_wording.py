@@ -46,7 +46,7 @@ def test_the_list_of_kill_switches_resumes_the_selected_after_asking(panel):
 def test_an_alert_tells_its_end_where_it_has_one(panel, ended_at, is_told):
     alert = panel.rows[Alert]
     Alert.objects.filter(pk=alert.pk).update(ended_at=ended_at)
-    assert ("Over since" in page_of(panel.as_("owner"), alert)) is is_told
+    assert ("Ended" in page_of(panel.as_("owner"), alert)) is is_told
 
 
 @pytest.mark.parametrize("model", [Message, Session, WebhookEvent])

@@ -73,7 +73,7 @@ def test_budgets_in_money_stand_on_the_page_with_what_is_spent(spent):
 def test_a_month_that_is_none_is_said_to_be(spent, month):
     shown = spent.as_("owner").get(PAGE, {"month": month})
     assert shown.status_code == 400
-    assert "This is the present month." in shown.content.decode()
+    assert "Showing the current month." in shown.content.decode()
 
 
 def test_the_file_has_each_day_by_country_and_provider(spent):

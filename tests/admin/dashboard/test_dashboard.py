@@ -80,7 +80,7 @@ def test_the_state_is_green_while_codes_are_accepted(panel):
     sent(panel, 19)
     lost(panel)
     assert overview(panel).context["state"].level == "good"
-    assert "95 % of 20 messages were accepted" in overview(panel).content.decode()
+    assert "95 % of 20 messages accepted" in overview(panel).content.decode()
 
 
 def test_the_state_is_red_where_nothing_gets_out(panel):
@@ -88,10 +88,10 @@ def test_the_state_is_red_where_nothing_gets_out(panel):
     state = overview(panel).context["state"]
     assert (state.level, state.lines[0].text) == (
         "bad",
-        "SMS: the only message of the last 15 minutes did not get out.",
+        "SMS: the only message of the last 15 minutes was not accepted.",
     )
     lost(panel)
-    assert overview(panel).context["state"].lines[0].text.startswith("SMS: none of 2 messages got out")
+    assert overview(panel).context["state"].lines[0].text.startswith("SMS: none of 2 messages were accepted")
 
 
 def test_the_state_stays_red_without_a_worker(panel):
@@ -102,7 +102,7 @@ def test_the_state_stays_red_without_a_worker(panel):
         expires_at=hours_ago + timedelta(minutes=3),
     )  # fmt: skip
     state = overview(panel).context["state"]
-    assert (state.level, state.lines[0].detail) == ("bad", "No worker has taken them. Does one run?")
+    assert (state.level, state.lines[0].detail) == ("bad", "No worker has picked them up. Is a worker running?")
     assert panel.as_("owner").get(state.lines[0].link).context["cl"].result_count == 40
 
 
@@ -116,7 +116,7 @@ def test_the_state_is_red_once_no_worker_runs(panel, worker):
 def test_the_operator_is_told_of_a_proxy_that_is_not_trusted(panel, rf, settings):
     networks.client_address(rf.get("/", headers={"x-forwarded-for": "81.2.69.9"}, REMOTE_ADDR="172.18.0.1"))
     state = overview(panel, "root").context["state"]
-    assert (state.level, "X-Forwarded-For arrives from 172.18.0.1" in state.lines[0].text) == ("fair", True)
+    assert (state.level, "Requests from 172.18.0.1 have X-Forwarded-For" in state.lines[0].text) == ("fair", True)
     assert "X-Forwarded-For" not in overview(panel, "owner").content.decode()
     settings.TRUSTED_PROXIES = 1
     assert "X-Forwarded-For" not in overview(panel, "root").content.decode()
@@ -129,7 +129,7 @@ def test_the_state_is_amber_where_a_part_is_lost_or_nobody_asks(panel):
     Message.objects.all().delete()
     sent(panel, ago=timedelta(hours=23))
     state = overview(panel).context["state"]
-    assert (state.level, state.lines[0].text) == ("fair", "Nobody asked for a code in the last 15 minutes.")
+    assert (state.level, state.lines[0].text) == ("fair", "No codes requested in the last 15 minutes.")
 
 
 def test_a_project_without_a_session_has_no_state_yet(panel):
@@ -138,7 +138,7 @@ def test_a_project_without_a_session_has_no_state_yet(panel):
 
 def has_issued_a_key(panel):
     steps = overview(panel, "stranger").context["steps"]
-    return next(step for step in steps if step.title == "Issue an API key").is_done
+    return next(step for step in steps if step.title == "Create an API key").is_done
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_each_line_is_done_once_its_rows_are_there(new):
     Provider.objects.filter(project=new).delete()
     assert done(new) == set()
     ApiKey.objects.create(project=new, kind=KeyKind.API, prefix="ww_api_abc", digest=b"\x07" * 32)
-    assert done(new) == {"Issue an API key"}
+    assert done(new) == {"Create an API key"}
     provider = accounts.add_provider(project=new, channel="sms", provider_type="inbox", name="Inbox", values={})
     assert "Connect a provider" in done(new) and "Check its credentials" not in done(new)
     assert accounts.check_provider(provider).is_ok

@@ -46,7 +46,7 @@ def test_several_hits_are_listed_with_their_sentences_and_masked(panel):
     manual = a_message(panel.project, recipient)
     page = find(panel.as_("owner"), ADDRESS).content.decode()
     assert all(page_of(row) in page for row in (panel.rows[Session], second, manual))
-    assert "No message went out over SMS" in page and "+4915******78" in page
+    assert "No message was sent by SMS" in page and "+4915******78" in page
     assert page.count(ADDRESS) == 1  # in the box, where the user wrote it
 
 
@@ -129,7 +129,7 @@ def test_what_is_not_theirs_is_not_found(panel, who):
         assert page_of(session) not in response.get("Location", "")
         if who == "stranger":
             page = response.content.decode()
-            assert "No hit" in page and page_of(session) not in page and "Refused in the last" not in page
+            assert "No results" in page and page_of(session) not in page and "Refused in the last" not in page
         else:
             assert response["Location"].startswith(reverse("admin:login"))
 
@@ -145,21 +145,21 @@ def test_of_two_projects_each_ones_story_is_found(panel):
 @pytest.mark.parametrize(
     ("term", "said"),
     [
-        ("+43 660 1234567", "It was read as"),
-        ("+4915******79", "masked address"),
-        ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "neither a whole address nor an id"),
-        ("5f0c6f0e4c9d4f7e9a63c1f2d8b7e014", "the id of a request"),
+        ("+43 660 1234567", "Interpreted as"),
+        ("+4915******79", "address is masked"),
+        ("01ARZ3NDEKTSV4RRFFQ69G5FAV", "not a full address, nor an ID"),
+        ("5f0c6f0e4c9d4f7e9a63c1f2d8b7e014", "looks like a request ID"),
         ("<script>alert(1)</script>", "&lt;script&gt;alert(1)"),
     ],
 )
 def test_no_hit_says_what_it_means(panel, term, said):
     page = find(panel.as_("owner"), term).content.decode()
-    assert "No hit for" in page and said in page and "<script>alert" not in page
+    assert "No results for" in page and said in page and "<script>alert" not in page
 
 
 def test_without_a_term_the_page_says_what_it_is_for(panel):
     page = panel.as_("owner").get(reverse(FIND)).content.decode()
-    assert "What happened to a code?" in page and "No hit" not in page
+    assert "Find a verification by phone" in page and "No results" not in page
 
 
 def test_the_box_is_on_every_page(panel):

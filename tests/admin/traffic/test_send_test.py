@@ -89,7 +89,7 @@ def test_a_messages_page_reloads_itself_until_the_message_is_final_and_renews_no
     client = panel.as_("owner")
     page = sent_once(client, page_of(panel, Provider), to=NUMBER).url
     shown = client.get(page)
-    assert shown["Refresh"] == "2; url=?live&by_itself" and "loads itself anew" in shown.content.decode()
+    assert shown["Refresh"] == "2; url=?live&by_itself" and "Refreshes every" in shown.content.decode()
     sent().update(status="failed", finished_at=timezone.now())
     assert "Refresh" not in client.get(page)
 

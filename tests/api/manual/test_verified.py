@@ -112,7 +112,7 @@ def test_the_timeline_tells_of_it(api, outbox):
     assert len(outbox.messages) == 1
     api.report_verified(message_id=message_id)
     told = [event.text for event in read_timeline(Message.objects.get()).events]
-    assert told[-1] == "Your server reported that the user got in"
+    assert told[-1] == "Your server reported the user as verified"
 
 
 def test_the_routing_learns_from_it(api, outbox, project):

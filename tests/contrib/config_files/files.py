@@ -1,8 +1,14 @@
 """Set-up files for tests."""
 
+import pytest
 import yaml
+from django.apps import apps
 
 from verification.contrib.config_files.load import read
+
+needs_hosted_page = pytest.mark.skipif(
+    not apps.is_installed("verification.contrib.hosted"), reason="files have a part for the hosted page with it alone"
+)
 
 
 def file_with(projects):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.running import run
-from tests.contrib.config_files.files import document
+from tests.contrib.config_files.files import document, needs_hosted_page
 from tests.snippets import block, commands
 from verification.contrib.config_files import plan
 from verification.contrib.config_files.management.commands.apply import VARIABLE
@@ -18,6 +18,7 @@ GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "configuration-file.md")
 (EXAMPLE,) = re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
 
 
+@needs_hosted_page
 @pytest.mark.django_db
 def test_the_example_is_applied_and_then_holds():
     secrets = {
@@ -31,6 +32,7 @@ def test_the_example_is_applied_and_then_holds():
     assert plan.plan(document(EXAMPLE), find_secret=secrets).is_empty
 
 
+@needs_hosted_page
 def test_the_example_has_every_part():
     (shop,) = document(EXAMPLE).value["projects"].values()
     assert set(shop) == set(schema()["$defs"]["project"]["properties"])
@@ -40,6 +42,7 @@ def test_it_names_what_the_command_reads():
     assert f"begins with `{VARIABLE}`" in GUIDE
 
 
+@needs_hosted_page
 @pytest.mark.django_db
 def test_a_set_up_is_written_shown_and_brought_back_with_its_secrets(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

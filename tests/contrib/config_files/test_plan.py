@@ -62,13 +62,6 @@ WHOLE = {
         "safe": {"domain": {"shop.example": {"expires_at": "2099-01-01T00:00:00Z"}}},
     },
     "alerts": {"Team": {"kind": "slack", "address": {"secret": "team_chat"}}},
-    "hosted_page": {
-        "is_enabled": True,
-        "title": "Our shop",
-        "accent": "#0f766e",
-        "return_addresses": ["https://shop.example/verified"],
-        "hand_over": "fragment",
-    },
 }
 CHAT = "https://hooks.slack.example/services/T0/B0/quiet"
 SECRETS = {"sms_password": "hunter2", "team_chat": CHAT}.get
@@ -91,7 +84,7 @@ def test_a_file_makes_a_project_with_all_of_its_parts():
     assert not project.providers.get(name="Spare").is_enabled
     assert {text.language for text in project.templates.filter(channel="sms")} == {"de", "NO".lower()}
     assert project.list_entries.count() == 3
-    assert project.keys.get() == project.hosted_page.key and project.webhook_secrets.count() == 1
+    assert not project.keys.exists() and project.webhook_secrets.count() == 1
 
 
 def test_nothing_is_done_twice():
@@ -475,46 +468,3 @@ def test_the_best_for_the_money_needs_prices_which_the_same_file_may_bring():
     assert Channel.objects.get(project__name="Priced").routing == "best_price"
     providers["sms"]["Gateway"]["prices"] = {}
     apply(file)  # the choice is as it was, and is not judged again
-
-
-def test_a_hosted_page_is_served_with_a_key_of_its_own_until_a_file_switches_it_off():
-    apply({"Shop": WHOLE})
-    page = Project.objects.get(name="Shop").hosted_page
-    assert (page.title, page.hand_over, page.return_addresses) == (
-        "Our shop",
-        "fragment",
-        ["https://shop.example/verified"],
-    )
-    assert page.key.revoked_at is None and page.key_text.startswith("ww_api_")
-    key = page.key
-    (made,) = apply({"Shop": {"hosted_page": {"is_enabled": False}}}).projects
-    assert [(change.path, change.after) for change in made.changes] == [("hosted_page.is_enabled", False)]
-    page.refresh_from_db()
-    key.refresh_from_db()
-    assert page.title == "Our shop" and not page.key_text and key.revoked_at is not None
-
-
-def test_a_plan_of_a_hosted_page_leaves_no_key():
-    apply({"Shop": {}})
-    plan.plan(
-        document(
-            {
-                "Shop": {
-                    "hosted_page": {"is_enabled": True, "return_addresses": WHOLE["hosted_page"]["return_addresses"]}
-                }
-            }
-        )
-    )
-    assert not Project.objects.get(name="Shop").keys.filter(kind="api").exists()
-
-
-def test_a_wrong_return_address_is_refused_with_its_line():
-    with pytest.raises(FileRefused, match=r"line \d+: projects\.Shop\.hosted_page\.return_addresses"):
-        apply({"Shop": {"hosted_page": {"return_addresses": ["http://shop.example/verified"]}}})
-
-
-def test_without_the_app_there_is_no_hosted_page_in_files(monkeypatch):
-    apply({"Shop": WHOLE})
-    monkeypatch.setattr(apps, "is_installed", lambda name: name != "verification.contrib.hosted")
-    assert "hosted_page" not in schema.schema()["$defs"]["project"]["properties"]
-    assert "hosted_page" not in export.file_of(Project.objects.get(name="Shop"))["projects"]["Shop"]

@@ -147,15 +147,15 @@ def test_a_verification_that_went_well_is_told_from_the_request_to_the_token(mak
     made.wrong_codes(1)
     made.verified()
     story = made.told()
-    assert story.diagnosis.sentence == "Verified over SMS 30 s after the request, and proved to your server."
+    assert story.diagnosis.sentence == "Verified by SMS after 30 s, and confirmed by your server."
     assert texts(story) == [
-        "Your app asked for a code",
-        "SMS was chosen",
+        "Your app requested a code",
+        "SMS chosen",
         "FastSMS accepted the message, after 40 ms",
-        "Delivered, says the provider's receipt",
+        "Provider reported: delivered",
         "Wrong code, 1 of 5",
-        "Right code",
-        "Your server redeemed the verify token",
+        "Correct code",
+        "Your server confirmed the verification",
     ]
     assert (story.diagnosis.tone, story.diagnosis.advice) == ("good", [])
     assert "203.0.113.0/24" in story.events[4].detail and "Language de" in story.events[0].detail
@@ -167,7 +167,7 @@ def test_a_token_that_nobody_redeemed_is_told_with_the_remedy(making):
     made.verified(used_at=None)
     story = made.told()
     assert story.diagnosis.sentence.endswith("but your server never redeemed the verify token.")
-    assert "session/verify" in advised(story) and texts(story)[-1] == "The verify token ran out"
+    assert "session/verify" in advised(story) and texts(story)[-1] == "Verify token expired"
 
 
 def test_a_provider_that_failed_before_the_next_one_took_it_is_told(making):
@@ -178,10 +178,10 @@ def test_a_provider_that_failed_before_the_next_one_took_it_is_told(making):
     made.attempt(message, "accepted", 2, provider=second, choice="next")
     made.verified()
     story = made.told()
-    assert "On the way failed: FastSMS." in story.diagnosis.sentence
+    assert "Failed first: FastSMS." in story.diagnosis.sentence
     failed, accepted = story.events[2:4]
-    assert failed.text == "FastSMS failed, and surely sent nothing, after 40 ms" and failed.detail == "HTTP 500."
-    assert accepted.detail == "It was asked as another one had not taken it."
+    assert failed.text == "FastSMS failed; nothing was sent, after 40 ms" and failed.detail == "HTTP 500."
+    assert accepted.detail == "Why this provider: another provider had not accepted it."
     assert not [text for text in texts(story) if "not asked" in text]
 
 
@@ -190,7 +190,7 @@ def test_of_a_code_that_no_provider_took_the_sentence_says_why_and_what_to_do(ma
     message = made.message(status="failed", error="bad sender", finished_at=made.at(2))
     made.attempt(message, "misconfigured", 1, error="bad sender")
     story = made.told()
-    assert story.diagnosis.sentence == "No code went out over SMS: FastSMS (“Bad sender”) did not take it."
+    assert story.diagnosis.sentence == "No code was sent by SMS: FastSMS (“Bad sender”) did not accept the message."
     assert "Check credentials" in advised(story)
     assert story.diagnosis.advice[0].row.name == "FastSMS"
 
@@ -198,12 +198,16 @@ def test_of_a_code_that_no_provider_took_the_sentence_says_why_and_what_to_do(ma
 @pytest.mark.parametrize(
     ("fields", "breaker", "why"),
     [
-        ({"is_enabled": False}, None, "It is switched off."),
-        ({"except_prefixes": ["+49"]}, None, "By its prefixes it does not serve this number."),
-        ({"only_prefixes": ["+43"]}, None, "By its prefixes it does not serve this number."),
-        ({}, {"opened_at": after(-60), "open_until": after(60), "reason": "HTTP 503"}, "kept failing: HTTP 503."),
-        ({}, {"opened_at": after(-600), "open_until": after(-300)}, "Why is not kept"),
-        ({}, None, "Why is not kept"),
+        ({"is_enabled": False}, None, "It is off."),
+        ({"except_prefixes": ["+49"]}, None, "It does not serve numbers with this prefix."),
+        ({"only_prefixes": ["+43"]}, None, "It does not serve numbers with this prefix."),
+        (
+            {},
+            {"opened_at": after(-60), "open_until": after(60), "reason": "HTTP 503"},
+            "after repeated failures: HTTP 503.",
+        ),
+        ({}, {"opened_at": after(-600), "open_until": after(-300)}, "The reason was not recorded"),
+        ({}, None, "The reason was not recorded"),
     ],
 )
 def test_a_provider_that_was_passed_over_is_told_with_the_reason(making, fields, breaker, why):
@@ -213,7 +217,7 @@ def test_a_provider_that_was_passed_over_is_told_with_the_reason(making, fields,
         CircuitBreaker.objects.create(provider=other, **breaker)
     message = made.message(status="failed", finished_at=made.at(2))
     made.attempt(message, "temporary", 1)
-    (event,) = [event for event in made.told().events if event.text == "BackupSMS was not asked"]
+    (event,) = [event for event in made.told().events if event.text == "BackupSMS was skipped"]
     assert why in event.detail and event.row == other
 
 
@@ -223,7 +227,7 @@ def test_a_provider_that_was_not_needed_is_not_told(making, outcome):
     made.project.provider(name="BackupSMS", created_at=after(-3600), priority=900)
     message = made.message(status="failed", finished_at=made.at(2))
     made.attempt(message, outcome, 1)
-    assert "BackupSMS was not asked" not in texts(made.told())
+    assert "BackupSMS was skipped" not in texts(made.told())
 
 
 def test_a_fall_back_is_told_with_both_channels(making):
@@ -234,44 +238,44 @@ def test_a_fall_back_is_told_with_both_channels(making):
     made.attempt(second, "accepted", 31)
     made.verified(at=60, used_at=61)
     story = made.told()
-    assert "SMS had not brought it before." in story.diagnosis.sentence
-    (sent,) = [event for event in story.events if event.text == "Sent over E-mail as well"]
-    assert sent.detail == "SMS had not brought it: the user chose E-mail."
+    assert "Earlier attempts by SMS did not work." in story.diagnosis.sentence
+    (sent,) = [event for event in story.events if event.text == "Also sent by E-mail"]
+    assert sent.detail == "SMS had not worked, so the user chose E-mail."
     FallbackStep.objects.create(project=made.project.row, channel="email")
-    assert "or the project's order of fall-back did" in str(made.told().events)
+    assert "or the project's fallback chose" in str(made.told().events)
 
 
 def test_the_first_channel_is_told_with_what_speaks_for_it(making):
     made = making()
     made.delivered()
-    assert "the first that the recipient could be reached over" in made.told().events[1].detail
+    assert "the first channel that reaches the recipient" in made.told().events[1].detail
     Recipient.objects.update(verified_at=after(-3600), verified_channel="sms")
-    assert "had last verified over it" in made.told().events[1].detail
+    assert "was last verified by it" in made.told().events[1].detail
 
 
 @pytest.mark.parametrize(
     ("fields", "sentence", "remedy"),
     [
-        ({"refusal": "guarded"}, "No code went out: the traffic guard refused", "lift the finding"),
-        ({"refusal": "over_budget"}, "No code went out: the channel's budget of the day", "Raise the channel's budget"),
-        ({"refusal": "channel_timeout"}, "No code went out: a code was asked for again within 60", "countdown"),
+        ({"refusal": "guarded"}, "No code sent: the traffic guard refused", "lift the block"),
+        ({"refusal": "over_budget"}, "No code sent: the channel's daily budget", "Raise the channel's daily budget"),
+        ({"refusal": "channel_timeout"}, "No code sent: another code was requested on the same channel", "countdown"),
         (
             {"awaited_channel": "messenger_a"},
-            "No code went out: the user did not start Telegram's bot.",
-            "Show the link",
+            "No code sent: the user did not start the Telegram bot.",
+            "Make the Telegram link prominent",
         ),
-        ({}, "No code went out: the app opened the session without asking for a send.", ""),
+        ({}, "No code sent: the app opened the session without requesting a code.", ""),
     ],
 )
 def test_a_session_without_a_message_tells_why(making, fields, sentence, remedy):
     story = making(channel="", **fields).told()
     assert story.diagnosis.sentence.startswith(sentence)
     assert remedy in advised(story)
-    assert texts(story)[-1] == "The session ended"
+    assert texts(story)[-1] == "Session expired"
 
 
 def test_a_session_whose_messages_are_gone_says_so(making):
-    assert making().told().diagnosis.sentence == "Not verified; the messages of this session are no longer kept."
+    assert making().told().diagnosis.sentence == "Not verified. The session's messages have been deleted."
 
 
 def test_what_the_guard_sent_another_way_is_told(making):
@@ -283,7 +287,7 @@ def test_what_the_guard_sent_another_way_is_told(making):
 def test_a_code_that_arrived_and_was_not_entered(making):
     made = making()
     made.delivered()
-    assert made.told().diagnosis.sentence == "Delivered over SMS by FastSMS after 4.0 s; nobody entered the code."
+    assert made.told().diagnosis.sentence == "Delivered by SMS (FastSMS) after 4.0 s; nobody entered the code."
 
 
 def test_wrong_codes_alone(making):
@@ -298,7 +302,7 @@ def test_wrong_codes_that_locked_it(making):
     made.delivered()
     made.wrong_codes(5)
     story = made.told()
-    assert story.diagnosis.sentence == "Not verified: 5 wrong codes locked the session."
+    assert story.diagnosis.sentence == "Not verified: session locked after 5 wrong codes."
     assert "Wrong code, 5 of 5: the session is locked" in texts(story)
 
 
@@ -306,7 +310,7 @@ def test_while_the_user_may_still_enter_the_code_it_says_how_long(making):
     made = making(began=timezone.now() - timedelta(seconds=30))
     made.delivered()
     story = made.told()
-    assert "the user has 2 min" in story.diagnosis.sentence and "The session ended" not in texts(story)
+    assert "the user has 2 min" in story.diagnosis.sentence and "Session expired" not in texts(story)
 
 
 def test_a_receipt_that_never_came(making):
@@ -314,22 +318,22 @@ def test_a_receipt_that_never_came(making):
     late = {"sent_at": made.at(1), "finished_at": made.at(600), "error": "No delivery receipt came in time."}
     made.attempt(made.message(status="expired", **late), "accepted", 1)
     story = made.told()
-    assert "Accepted over SMS by FastSMS, but no delivery receipt came in time; nobody" in story.diagnosis.sentence
-    assert "No receipt came" in texts(story) and "Ask the provider" in advised(story)
+    assert "Accepted by SMS (FastSMS), but no delivery receipt came in time; nobody" in story.diagnosis.sentence
+    assert "No delivery report received" in texts(story) and "Ask the provider" in advised(story)
 
 
 def test_a_message_that_no_worker_took(making):
     made = making(began=timezone.now() - timedelta(seconds=100))
     made.message(status="queued", claims=0)
     story = made.told()
-    assert story.diagnosis.sentence == "Waiting for 1 min 40 s: no worker has taken the message."
+    assert story.diagnosis.sentence == "Waiting for 1 min 40 s: no worker has picked up the message."
     assert "manage.py health" in advised(story)
 
 
 def test_a_claim_that_was_lost_is_told(making):
     made = making()
     made.message(status="expired", lost_leases=2, finished_at=made.at(180), error="Its time ended.")
-    assert "A worker lost the message 2 times" in texts(made.told())
+    assert "Worker interrupted 2 times" in texts(made.told())
 
 
 def test_a_test_login_says_that_nothing_was_sent(making):
@@ -346,16 +350,16 @@ def test_refusals_of_the_same_hour_are_told_with_the_masks_doubt(making):
     Decision.objects.create(**about, subject=mask(ADDRESS), first_at=made.at(5), last_at=made.at(9))
     Decision.objects.create(**about, subject="+4366******99", first_at=made.at(5), last_at=made.at(9))
     (refused,) = [event for event in made.told().events if event.text.startswith("Refused")]
-    assert refused.text == "Refused: 60 seconds not over, 3 times within the hour"
-    assert mask(ADDRESS) in refused.detail and "another number" in refused.detail
+    assert refused.text == "Refused: resent within 60 seconds, 3 times within an hour"
+    assert mask(ADDRESS) in refused.detail and "other numbers" in refused.detail
 
 
 @pytest.mark.parametrize(
     ("status", "due", "delivered", "ending"),
     [
-        (200, None, True, "shop.example answered HTTP 200, after 40 ms"),
-        (500, None, False, "The callback was given up after 2 calls"),
-        (None, after(3600), False, "The callback waits for its next try"),
+        (200, None, True, "shop.example responded with HTTP 200 after 40 ms"),
+        (500, None, False, "Callback failed after 2 attempts"),
+        (None, after(3600), False, "Callback waiting for the next retry"),
     ],
 )
 def test_a_manual_message_is_told_to_the_callback(making, status, due, delivered, ending):
@@ -373,10 +377,10 @@ def test_a_manual_message_is_told_to_the_callback(making, status, due, delivered
     )
     WebhookAttempt.objects.create(event=callback, status=status, latency_ms=40, created_at=made.at(6))
     story = made.told()
-    assert story.diagnosis.sentence.startswith("Delivered over SMS by FastSMS after 4.0 s.")
-    assert ("shop.example has not taken what it was told" in story.diagnosis.sentence) is not delivered
-    assert delivered or ("from 200 to 299" in advised(story) and story.diagnosis.advice[-1].row == callback)
-    assert texts(story)[0] == "Your server asked for a message over SMS" and texts(story)[-1] == ending
+    assert story.diagnosis.sentence.startswith("Delivered by SMS (FastSMS) after 4.0 s.")
+    assert ("the webhook" in story.diagnosis.sentence) is not delivered
+    assert delivered or ("a 2xx status" in advised(story) and story.diagnosis.advice[-1].row == callback)
+    assert texts(story)[0] == "Your server sent a message by SMS" and texts(story)[-1] == ending
     assert "secret-path" not in str(story.events)
 
 
@@ -443,7 +447,7 @@ def test_of_providers_that_all_failed_each_one_s_answer_is_told_and_no_further_o
     made.attempt(message, "temporary", 1, error="HTTP 500")
     made.attempt(message, "temporary", 2, provider=second, error="HTTP 503")
     story = made.told()
-    assert "FastSMS (“HTTP 500”) and BackupSMS (“HTTP 503”) did not take it." in story.diagnosis.sentence
+    assert "FastSMS (“HTTP 500”) and BackupSMS (“HTTP 503”) did not accept the message." in story.diagnosis.sentence
     assert "Several providers failed at once" in advised(story) and "Add a second" not in advised(story)
 
 
@@ -451,27 +455,27 @@ def test_a_code_that_may_have_gone_out_is_not_said_to_be_lost(making):
     made = making()
     message = made.message(status="expired", error="No provider took it in time.", finished_at=made.at(180))
     made.attempt(message, "unknown", 1, error="timed out")
-    assert made.told().diagnosis.sentence.startswith("It is not known whether a code went out over SMS: FastSMS")
+    assert made.told().diagnosis.sentence.startswith("It is unknown whether a code was sent by SMS: FastSMS")
 
 
 def test_a_code_without_a_receipt_is_not_said_to_have_arrived(making):
     made = making()
     made.attempt(made.message(status="sent", sent_at=made.at(1)), "accepted", 1)
-    assert "Nothing says that the code arrived" in advised(made.told())
+    assert "Delivery was never confirmed" in advised(made.told())
 
 
 def test_the_words_of_a_receipt_are_quoted_as_the_provider_s(making):
     made = making()
     message = made.message(status="failed", error="absent subscriber", sent_at=made.at(1), finished_at=made.at(9))
     made.attempt(message, "accepted", 1)
-    assert "receipt says that it did not arrive (“Absent subscriber”)" in made.told().diagnosis.sentence
+    assert "reported it as not delivered (“Absent subscriber”)" in made.told().diagnosis.sentence
 
 
 def test_who_gave_up_after_wrong_codes_is_told_with_what_may_help(making):
     made = making()
     made.delivered()
     made.wrong_codes(2)
-    assert "whether your form changes what is typed" in advised(made.told())
+    assert "whether your form alters the input" in advised(made.told())
 
 
 @pytest.mark.parametrize("rule", ["daily_budget", "country"])
@@ -486,7 +490,7 @@ def test_a_refusal_stands_once_among_the_events(making, rule):
 
 def test_a_bot_that_the_user_has_to_start_is_an_event(making):
     made = making(channel="", awaited_channel="messenger_a")
-    assert "Telegram was chosen: the user has to start its bot first" in texts(made.told())
+    assert "Telegram chosen: the user has to start the bot first" in texts(made.told())
 
 
 # --- waiting for a provider that is set aside -------------------------------------------------------------------------
@@ -516,7 +520,7 @@ def test_a_message_that_waits_for_a_provider_set_aside_says_until_when_and_what_
     assert told.diagnosis.sentence == f"Waiting: FastSMS is paused until {until}; there is no other SMS provider."
     assert [each.text for each in told.diagnosis.advice] == [ANSWERS[Outcome.TEMPORARY].remedy.format(name="FastSMS")]
     (step,) = [event for event in told.events if event.text.startswith("Waiting: ")]
-    assert until in step.text and "as it kept failing: HTTP 500." in step.detail and step.row == gateway
+    assert until in step.text and "after repeated failures: HTTP 500." in step.detail and step.row == gateway
 
 
 def test_a_message_that_waits_for_several_names_the_one_that_is_back_first(making):
@@ -532,7 +536,7 @@ def test_while_another_provider_could_take_it_nobody_is_waited_for(making):
     made, gateway = waiting(making)
     made.project.provider(name="BackupSMS", created_at=after(-3600))
     aside(gateway)
-    assert made.told().diagnosis.sentence.endswith("no provider has been asked so far.")
+    assert made.told().diagnosis.sentence.endswith("no provider has been tried yet.")
 
 
 def test_without_an_attempt_no_story_says_that_it_is_tried_again(making):
@@ -540,7 +544,7 @@ def test_without_an_attempt_no_story_says_that_it_is_tried_again(making):
     ((_, brief),) = in_brief([Session.objects.get()], [])
     for diagnosis in (made.told().diagnosis, brief):
         assert "tried again" not in diagnosis.sentence
-        assert "no provider has been asked so far" in diagnosis.sentence
+        assert "no provider has been tried yet" in diagnosis.sentence
 
 
 def test_what_a_system_provider_answered_others_is_not_told_to_who_waits_for_it(making):

@@ -192,4 +192,4 @@ def test_the_timeline_tells_since_when(api, pumped, outbox):
     session_id = send(api, KNOWN).data["session_id"]
     assert len(outbox.messages) == 1
     told = [event.text for event in read_timeline(Session.objects.get(pk=session_id)).events]
-    assert f"The traffic guard let it pass: known since {recipient.known_since:%Y-%m-%d}" in told
+    assert f"Allowed by the traffic guard: number verified since {recipient.known_since:%Y-%m-%d}" in told

@@ -48,7 +48,7 @@ def test_a_number_that_the_guard_refused_does_not_seem_to_wait_for_a_bot_alone(a
     assert (session.status_code, session.data["sent_to"]) == (200, None)
     assert why(session.data["session_id"]) == (
         "The traffic guard refused SMS and calls to this number."
-        " What is left is Telegram, whose bot the user has not started."
+        " The remaining channel is Telegram, whose bot the user has not started."
     )
 
 
@@ -71,7 +71,7 @@ def test_a_session_in_the_60_seconds_of_another_says_so(api, outbox):
 
 def test_a_refused_send_is_noted_until_a_code_goes_out(api, project):
     session = api.create(TO, send=False).data["session_id"]
-    assert "without asking for a send" in why(session)
+    assert "without requesting a code" in why(session)
     entry = ListEntry.objects.create(project=project.row, kind="block", subject="recipient", value=TO)
     caching.clear_all()
     assert problem(api.send(session)) == (403, "recipient_not_allowed")
@@ -85,7 +85,7 @@ def test_a_refused_send_is_noted_until_a_code_goes_out(api, project):
 def test_a_send_within_the_60_seconds_is_a_refusal_beside_a_sent_code(api):
     session = api.create(TO, type="sms").data["session_id"]
     assert problem(api.send(session)) == (429, "channel_timeout")
-    assert why(session).startswith("A send was refused: a code was asked for again within 60 seconds")
+    assert why(session).startswith("A send was refused: another code was requested on the same channel")
 
 
 def test_a_limit_that_is_used_up_is_noted(api, project):
@@ -108,9 +108,9 @@ def test_a_refusal_that_is_noted_already_is_not_written_again(api):
 
 def test_a_code_that_waits_for_a_bot_says_that(api, bot):
     session = api.create(TO, type="messenger_a").data["session_id"]
-    assert why(session) == "It goes out once the user starts Telegram's bot."
+    assert why(session) == "The code is sent once the user starts the Telegram bot."
     factories.expire_everything()
-    assert why(session) == "The user did not start Telegram's bot."
+    assert why(session) == "The user did not start the Telegram bot."
 
 
 @pytest.mark.parametrize(

@@ -39,9 +39,9 @@ STEPS = {  # of the funnel, by their words in docs/figures.md
     "started": gettext_lazy("Started"),
     "sent": gettext_lazy("Sent"),
     "delivered": gettext_lazy("Delivered"),
-    "checked": gettext_lazy("Checked"),
+    "checked": gettext_lazy("Code entered"),
     "verified": gettext_lazy("Verified"),
-    "proved": gettext_lazy("Proved"),
+    "proved": gettext_lazy("Confirmed by your server"),
 }
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=\D)")  # the space after a number
 MAX_POINTS = 60  # of a line in a chart: with more, a week by the hour is a thicket of single sessions
@@ -95,7 +95,7 @@ def tiles(summary: Summary) -> list[Tile]:
     made = _tiles(summary)
     if summary.is_before_whole:
         return made
-    return [replace(tile, change=_("no full period before"), mood="") for tile in made]
+    return [replace(tile, change=_("no full previous period"), mood="") for tile in made]
 
 
 def _tiles(summary: Summary) -> list[Tile]:
@@ -110,17 +110,17 @@ def _tiles(summary: Summary) -> list[Tile]:
         link=list_link("session", span, state="verified"),
     )
     if users is not None and users_before is not None and (users or users_before):
-        verified = _tile(_("Verified users, unique per day"), users, users_before, link=verified.link)
+        verified = _tile(_("Verified users (unique per day)"), users, users_before, link=verified.link)
     is_known = counts_before["sessions_sent"] >= FEW
     return [
         verified,
         Tile(
             _("Conversion of sent codes"),
             percent(sums.conversion),
-            _points(sums.conversion, before.conversion) if is_known else _("hardly any data before"),
+            _points(sums.conversion, before.conversion) if is_known else _("too little earlier data"),
         ),
-        _time_tile(_("Time to deliver, median"), sums, before, delivery_times(sums)),
-        _time_tile(_("Time to verify, median"), sums, before, "verify_times"),
+        _time_tile(_("Median time to deliver"), sums, before, delivery_times(sums)),
+        _time_tile(_("Median time to verify"), sums, before, "verify_times"),
         _tile(
             _("Refused requests"),
             refused,
@@ -151,8 +151,8 @@ def largest_loss(steps: Sequence[FunnelStep]) -> str:
     if worst is None or not worst[1].lost:
         return ""
     return ngettext(
-        "Most were lost between {word} and {word2}: {lost} session, {lost_share} of those that had come so far.",
-        "Most were lost between {word} and {word2}: {lost} sessions, {lost_share} of those that had come so far.",
+        "Biggest drop-off: {word} → {word2}, {lost} session ({lost_share})",
+        "Biggest drop-off: {word} → {word2}, {lost} sessions ({lost_share})",
         worst[1].lost,
     ).format(
         word=worst[0].word.lower(),
@@ -194,7 +194,7 @@ def charts_of(summary: Summary) -> list[Chart]:
     ]
     if summary.before.counts["sessions_verified"]:
         values = [each.counts["sessions_verified"] for each in before]
-        counts.append(Series(_("Verified before"), "ww-before", values, is_dashed=True))
+        counts.append(Series(_("Verified, previous period"), "ww-before", values, is_dashed=True))
     drawn = [
         draw("counts", _("Sessions started and verified"), steps, counts, **shared),
         draw(
@@ -262,32 +262,32 @@ def seconds(value: Number) -> str:
 def _tile(title: str, now: int, before: int, *, link: str = "", is_good: bool = True) -> Tile:
     """Return a number against the one before. ``is_good`` says whether more of it is."""
     if not before:
-        return Tile(title, grouped(now), _("none before"), link=link)
+        return Tile(title, grouped(now), _("no earlier data"), link=link)
     if before < FEW:
-        return Tile(title, grouped(now), _("{before} before").format(before=grouped(before)), link=link)
+        return Tile(title, grouped(now), _("was {before}").format(before=grouped(before)), link=link)
     change = round(100 * (now - before) / before)
     if not change:
-        return Tile(title, grouped(now), _("as before ({before})").format(before=grouped(before)), link=link)
+        return Tile(title, grouped(now), _("unchanged ({before})").format(before=grouped(before)), link=link)
     mood = "good" if (change > 0) is is_good else "bad"
     return Tile(title, grouped(now), _changed(change, grouped(before)), mood=mood, link=link)
 
 
 def _changed(percent_more: int, before: str) -> str:
     if percent_more > 0:
-        return _("▲ {share} % against {before}").format(share=grouped(percent_more), before=before)
-    return _("▼ {share} % against {before}").format(share=grouped(-percent_more), before=before)
+        return _("▲ {share} % vs {before}").format(share=grouped(percent_more), before=before)
+    return _("▼ {share} % vs {before}").format(share=grouped(-percent_more), before=before)
 
 
 def _points(now: float | None, before: float | None) -> str:
     if before is None or now is None:
-        return _("nothing sent before") if before is None else _("{share} before").format(share=percent(before))
+        return _("no earlier data") if before is None else _("was {share}").format(share=percent(before))
     change = round(now - before, 1)
     if not change:
-        return _("as before ({share})").format(share=percent(before))
+        return _("unchanged ({share})").format(share=percent(before))
     points, then = grouped(abs(change), places=1), percent(before)
     if change > 0:
-        return _("▲ {points} points against {share}").format(points=points, share=then)
-    return _("▼ {points} points against {share}").format(points=points, share=then)
+        return _("▲ {points} points vs {share}").format(points=points, share=then)
+    return _("▼ {points} points vs {share}").format(points=points, share=then)
 
 
 def _money_tiles(summary: Summary) -> list[Tile]:
@@ -298,7 +298,7 @@ def _money_tiles(summary: Summary) -> list[Tile]:
     verified, verified_before = (each.counts["sessions_verified"] for each in (summary.sums, summary.before))
     note = ""
     if cost.unknown:
-        note = _("no message has a price") if cost.known is None else _("at least: some have no price")
+        note = _("no message has a price") if cost.known is None else _("at least; some prices are missing")
     per, per_before = cost.per(verified), before.per(verified_before)
     return [
         Tile(
@@ -357,7 +357,7 @@ def offer_row(offer: Offer, trial: str = "") -> OfferRow:
 def _known(offer: Offer) -> str:
     """Return the verified of a hundred where the provider would carry these messages, or that nobody knows."""
     if offer.conversion is None:
-        return _("hardly used here") if offer.used else _("never used here")
+        return _("rarely used here") if offer.used else _("never used here")
     if offer.known == offer.compared:
         return percent(offer.conversion)
     return _("{share} (known for {number})").format(share=percent(offer.conversion), number=grouped(offer.known))
@@ -371,19 +371,19 @@ def _difference(saved: Decimal) -> str:
 
 def _against(now: Decimal | None, before: Decimal | None) -> str:
     if before is None:
-        return _("unknown before")
+        return _("no earlier data")
     if now is None or not before:
-        return _("{before} before").format(before=grouped(before))
+        return _("was {before}").format(before=grouped(before))
     change = round(100 * (now - before) / before)
     if not change:
-        return _("as before ({before})").format(before=grouped(before))
+        return _("unchanged ({before})").format(before=grouped(before))
     return _changed(change, grouped(before))
 
 
 def _time_tile(title: str, sums: FigureSums, before: FigureSums, name: str) -> Tile:
     now, then = sums.seconds(name, 0.5), before.seconds(name, 0.5)
     late = sums.seconds(name, 0.95)
-    change = _("{seconds} before").format(seconds=seconds(then)) if then is not None else _("nothing timed before")
+    change = _("was {seconds}").format(seconds=seconds(then)) if then is not None else _("no earlier data")
     note = _("95 % within {seconds}").format(seconds=seconds(late)) if late is not None else ""
     return Tile(title, seconds(now), change, note)
 

@@ -48,7 +48,7 @@ class BetweenFilter(SimpleListFilter):
     ends in the reader's zone; :func:`typed_range` makes the range of them.
     """
 
-    title = gettext_lazy("range")
+    title = gettext_lazy("period")
     kind = RANGE
     parameter_name = BETWEEN
     is_scope = is_range = True
@@ -67,7 +67,7 @@ class BetweenFilter(SimpleListFilter):
             "first": _for_input(first),
             "last": _for_input(last),
             "zone": zone_name(last or now()),
-            "wrong": _("This is no range of time.") if value and last is None else _is_backwards(first, last),
+            "wrong": _("This is not a valid period.") if value and last is None else _is_backwards(first, last),
         }
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
@@ -220,4 +220,4 @@ def _for_input(moment: datetime | None) -> str:
 
 
 def _is_backwards(first: datetime | None, last: datetime | None) -> str:
-    return _("The range ends before it begins.") if first and last and last < first else ""
+    return _("The end is before the start.") if first and last and last < first else ""

@@ -66,12 +66,16 @@ def _waiting(state: DeliveryState) -> tuple[OpenProblem, ...]:
     if not state.waiting:
         return ()
     # A message whose provider fails is tried again until it expires. One that nobody took has no worker.
-    detail = _("No worker has taken them. Does one run?") if state.untaken else _("Their providers do not take them.")
+    detail = (
+        _("No worker has picked them up. Is a worker running?")
+        if state.untaken
+        else _("Their providers do not accept them.")
+    )
     return (
         OpenProblem(
             ngettext(
-                "{number} message waits for longer than a minute.",
-                "{number} messages wait for longer than a minute.",
+                "{number} message has been waiting for more than a minute.",
+                "{number} messages have been waiting for more than a minute.",
                 state.waiting,
             ).format(number=grouped(state.waiting)),
             detail,
@@ -85,20 +89,20 @@ def _channel_problem(channel: ChannelState, state: DeliveryState) -> OpenProblem
     asked, within = channel.accepted + channel.lost, _span(state.lately)
     link = _messages(status="lost", channel__exact=channel.channel, since="day")
     if not channel.accepted and asked > 1:
-        text = _("{name}: none of {asked} messages got out in the last {within}.").format(
+        text = _("{name}: none of {asked} messages were accepted in the last {within}.").format(
             name=name, asked=grouped(asked), within=within
         )
     elif not channel.accepted:
-        text = _("{name}: the only message of the last {within} did not get out.").format(name=name, within=within)
+        text = _("{name}: the only message of the last {within} was not accepted.").format(name=name, within=within)
     else:
-        text = _("{name}: {lost} of {asked} messages did not get out in the last {within}.").format(
+        text = _("{name}: {lost} of {asked} messages were not accepted in the last {within}.").format(
             name=name, lost=grouped(channel.lost), asked=grouped(asked), within=within
         )
     return OpenProblem(
         text,
-        _("{expired} of them ran out of time.").format(expired=grouped(channel.expired))
+        _("{expired} of them expired.").format(expired=grouped(channel.expired))
         if channel.expired
-        else _("See why"),
+        else _("View failures"),
         link,
     )
 
@@ -110,27 +114,27 @@ def _all_well(state: DeliveryState) -> OpenProblem:
     if state.last_accepted:
         detail = ngettext(
             # xgettext:no-python-format
-            "{share} % of {asked} message was accepted in the last {span}, the last {ago}.",
-            "{share} % of {asked} messages were accepted in the last {span}, the last {ago}.",
+            "{share} % of {asked} message accepted in the last {span}, latest {ago}.",
+            "{share} % of {asked} messages accepted in the last {span}, latest {ago}.",
             asked,
         ).format(share=share, asked=grouped(asked), span=span, ago=time_ago(state.last_accepted))
     else:
         detail = ngettext(
             # xgettext:no-python-format
-            "{share} % of {asked} message was accepted in the last {span}.",
-            "{share} % of {asked} messages were accepted in the last {span}.",
+            "{share} % of {asked} message accepted in the last {span}.",
+            "{share} % of {asked} messages accepted in the last {span}.",
             asked,
         ).format(share=share, asked=grouped(asked), span=span)
-    return OpenProblem(_("Codes are going out."), detail)
+    return OpenProblem(_("Codes are being sent."), detail)
 
 
 def _quiet(state: DeliveryState) -> OpenProblem:
     last = (
-        _("The last code left {ago}.").format(ago=time_ago(state.last_accepted))
+        _("The last code was sent {ago}.").format(ago=time_ago(state.last_accepted))
         if state.last_accepted
-        else _("None left in 24 hours.")
+        else _("No codes sent in the last 24 hours.")
     )
-    return OpenProblem(_("Nobody asked for a code in the last {span}.").format(span=_span(state.lately)), last)
+    return OpenProblem(_("No codes requested in the last {span}.").format(span=_span(state.lately)), last)
 
 
 def _span(span: timedelta) -> str:

@@ -127,7 +127,7 @@ def _steps(request: HttpRequest, projects: Any) -> list[SetUpStep]:
     if request.user.is_superuser:
         project = SetUpStep(
             _("Create a project"),
-            _("One for each product or customer: it has its own keys, channels and limits."),
+            _("One for each product or customer, with its own keys, channels and limits."),
             reverse("admin:verification_project_add"),
             first is not None,
         )
@@ -143,19 +143,19 @@ def _steps(request: HttpRequest, projects: Any) -> list[SetUpStep]:
         project,
         SetUpStep(
             _("Connect a provider"),
-            _("The account that codes go out over. The inbox sends nothing and is good for a first try."),
+            _("The account that sends your codes. To try things out, use the inbox, which sends nothing."),
             reverse("admin:verification_provider_add") if first else "",
             first is not None and served.exists(),
         ),
         SetUpStep(
-            _("Issue an API key"),
-            _("Browsers and apps call the session endpoints with it. It is shown once."),
+            _("Create an API key"),
+            _("Browsers and apps use it to call the session endpoints. It is shown only once."),
             reverse("admin:verification_project_issue_key", args=(first.pk,)) if first else "",
             ApiKey.objects.live().filter(project__in=projects, kind=KeyKind.API).exists(),
         ),
         SetUpStep(
             _("Send the first code"),
-            _("Call POST /session/create with the key, as the API reference shows; the session shows up here."),
+            _("Call POST /session/create with the key, as shown in the API reference. The session then appears here."),
             "/docs/",
             Session.objects.filter(project__in=projects).exists(),
         ),
@@ -243,8 +243,8 @@ def _unconfirmed(summary: Summary) -> str:
     if verified < FEW_VERIFIED or 2 * confirmed >= verified:
         return ""
     return _(
-        "Your server confirmed {confirmed} of {verified} verified users. Call session/verify for each: the traffic"
-        " guard takes codes that are never confirmed for an attack."
+        "Your server confirmed {confirmed} of {verified} verified users. Call session/verify for each one: the"
+        " traffic guard treats codes that are never confirmed as an attack."
     ).format(confirmed=grouped(confirmed), verified=grouped(verified))
 
 
@@ -254,7 +254,7 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
     failed = Tile(
         _("Failed or expired messages"),
         grouped(lost),
-        _("see why") if lost else _("all went well"),
+        _("View failures") if lost else _("none"),
         "",
         "bad" if lost else "",
         link,

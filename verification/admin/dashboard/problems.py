@@ -78,18 +78,18 @@ def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget
         *_undelivered(),
         *(
             OpenProblem(
-                _("The project {project} is disabled.").format(project=project),
-                _("Its keys answer 401."),
+                _("The project {project} is off.").format(project=project),
+                _("API calls with its keys return 401."),
                 _page("project", project.pk),
             )
             for project in projects.filter(is_enabled=False)[:SHOWN]
         ),
         *(
             OpenProblem(
-                _("The budget of {channel} in {project} is used up.").format(
+                _("The daily budget for {channel} in {project} is used up.").format(
                     channel=budget.channel, project=budget.channel.project
                 ),
-                _("{spent} of {limit} messages today. Nothing more goes out until midnight UTC.").format(
+                _("{spent} of {limit} messages today. Sending resumes at midnight UTC.").format(
                     spent=grouped(budget.spent), limit=grouped(budget.limit or 0)
                 ),
                 _page("channel", budget.channel.pk),
@@ -111,8 +111,8 @@ def _spent_in_money(projects: Any) -> list[OpenProblem]:
     pairs = [(row, costs.get((row.project_id, row.type))) for row in rows]
     return [
         OpenProblem(
-            _("The monthly budget of {row} in {project} is used up.").format(row=row, project=row.project),
-            _("{amount} of {budget} {currency} this month. Nothing more goes out until the month ends (UTC).").format(
+            _("The monthly cost budget for {row} in {project} is used up.").format(row=row, project=row.project),
+            _("{amount} of {budget} {currency} this month. Sending resumes when the month ends (UTC).").format(
                 amount=grouped(cost.month_amount, places=2),
                 budget=grouped(row.monthly_cost_budget or 0),
                 currency=cost.currency,
@@ -123,8 +123,8 @@ def _spent_in_money(projects: Any) -> list[OpenProblem]:
         if cost and row.monthly_cost_budget and cost.month_amount >= row.monthly_cost_budget
     ] + [
         OpenProblem(
-            _("The budget in money of {row} in {project} is used up.").format(row=row, project=row.project),
-            _("{amount} of {daily_cost_budget} {currency} today. Nothing more goes out until midnight UTC.").format(
+            _("The daily cost budget for {row} in {project} is used up.").format(row=row, project=row.project),
+            _("{amount} of {daily_cost_budget} {currency} today. Sending resumes at midnight UTC.").format(
                 amount=grouped(cost.amount, places=2),
                 daily_cost_budget=grouped(row.daily_cost_budget or 0),
                 currency=cost.currency,
@@ -139,9 +139,7 @@ def _spent_in_money(projects: Any) -> list[OpenProblem]:
 def _undelivered() -> list[OpenProblem]:
     if workers.running().exists():
         return []
-    return [
-        OpenProblem(_("No worker is running."), _("Codes are accepted and go out once the operator has started one."))
-    ]
+    return [OpenProblem(_("No worker is running."), _("Codes are queued until the operator starts one."))]
 
 
 def _stopped(request: HttpRequest) -> list[OpenProblem]:
@@ -165,10 +163,10 @@ def warnings_of(request: HttpRequest) -> list[OpenProblem]:
         return []
     return [
         OpenProblem(
-            _("X-Forwarded-For arrives from {address}, and TRUSTED_PROXIES is 0.").format(address=address),
+            _("Requests from {address} have X-Forwarded-For, but TRUSTED_PROXIES is 0.").format(address=address),
             _(
-                "All callers count as that address, and limits per client address are off. Set TRUSTED_PROXIES to the"
-                " number of proxies in front."
+                "All callers appear to have that address, so limits per client address are off. Set TRUSTED_PROXIES"
+                " to the number of proxies in front."
             ),
         )
     ]
@@ -179,9 +177,9 @@ def _collapsed(request: HttpRequest, projects: Any) -> list[OpenProblem]:
     return [
         OpenProblem(
             (
-                _("{name} fails in {country}: {since} of 100 messages arrive, {before} did before {at}.")
+                _("{name} in {country}: {since} % delivered since {at}, down from {before} %.")
                 if collapse.fell == ARRIVED
-                else _("{name} in {country}: {since} of 100 users are verified, {before} were before {at}.")
+                else _("{name} in {country}: {since} % of users verified since {at}, down from {before} %.")
             ).format(
                 name=_name(collapse.provider),
                 country=collapse.country,
@@ -220,11 +218,7 @@ def _better(collapse: Collapse) -> str:
     other = collapse.other
     if other is None:
         return ""
-    text = (
-        _("{name} delivers {share} of 100 there.")
-        if collapse.fell == ARRIVED
-        else _("{name} verifies {share} of 100 there.")
-    )
+    text = _("{name} delivers {share} % there.") if collapse.fell == ARRIVED else _("{name} verifies {share} % there.")
     return text.format(name=other[0].name, share=other[1])
 
 
@@ -235,7 +229,7 @@ def _set_aside(request: HttpRequest, projects: Any) -> list[OpenProblem]:
     ).select_related("provider__project")
     return [
         OpenProblem(
-            _("{name} keeps failing and is set aside.").format(name=_name(breaker.provider)),
+            _("{name} is paused after repeated failures.").format(name=_name(breaker.provider)),
             capfirst(breaker.reason),
             "" if breaker.provider.is_system and not request.user.is_superuser else _page("provider", breaker.pk),
         )

@@ -50,7 +50,7 @@ def steps_of(project: Project) -> list[ChecklistStep]:
         return []
     steps = [
         ChecklistStep(
-            _("Issue an API key"),
+            _("Create an API key"),
             _("Your app calls with it. It is shown once."),
             _page("project_issue_key", project.pk),
             _("Issue a key"),

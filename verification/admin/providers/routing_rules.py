@@ -323,7 +323,7 @@ def _row(asked: FirstAsked, proposal: Proposal, place: str, seen: Experience) ->
         asked.before != asked.after,
         percent(round(100 * seen.verified / seen.sent, 1))
         if seen.is_enough
-        else (_("hardly used here") if seen.accepted else _("never used here")),
+        else (_("rarely used here") if seen.accepted else _("never used here")),
         price or "–",
     )
 

@@ -55,7 +55,7 @@ def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
         "back": page_address(provider),
         **choice.offered,
     }
-    title = _("Scorecard of {provider}").format(provider=provider.name)
+    title = _("{provider} scorecard").format(provider=provider.name)
     return TemplateResponse(
         request,
         "admin/verification/provider/scorecard.html",

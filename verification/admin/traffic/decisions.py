@@ -29,7 +29,7 @@ NAMES = {
     "country": _("country"),
     "type": _("kind of number"),
     "budget": _("budget"),
-    "budget_in_money": _("budget in money"),
+    "budget_in_money": _("cost budget"),
     "key": _("key"),
     "networks": _("networks"),
     "limit": _("limit"),
@@ -62,15 +62,12 @@ class LastFilter(CreatedFilter):
 @admin.register(Decision)
 class DecisionAdmin(TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
-    empty_text = _("Nothing was refused so far.")
+    empty_text = _("Nothing has been refused so far.")
     has_history = False
     list_display = ("rule_title", "subject_label", "times", "figures_excerpt", "project", "last")
     list_filter = (LastBetweenFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)
-    intro = _(
-        "Callers are never told which rule refused them; this is where you see it. One line for each rule, subject"
-        " and hour."
-    )
+    intro = _("Why requests were refused. Callers never learn which rule applied. One line per rule, subject and hour.")
     search_fields = ("subject",)
     search_help_text = _("Subject, such as +4915… or MA")
     ordering = ("-last_at", "-id")
@@ -80,11 +77,11 @@ class DecisionAdmin(TrafficAdmin):
     )
     readonly_fields = ("rule_title", "meaning", "subject_label", "times", "all_figures", "first_time", "last_time")
 
-    @admin.display(description=_("First in this hour"))
+    @admin.display(description=_("First time in this hour"))
     def first_time(self, decision: Decision) -> str:
         return display.time_label(decision.first_at)
 
-    @admin.display(description=_("Last in this hour"))
+    @admin.display(description=_("Last time in this hour"))
     def last_time(self, decision: Decision) -> str:
         return display.time_label(decision.last_at)
 
@@ -96,7 +93,7 @@ class DecisionAdmin(TrafficAdmin):
     def rule_title(self, decision: Decision) -> str:
         return title_of_rule(decision.rule)
 
-    @admin.display(description=_("What it means"))
+    @admin.display(description=_("Meaning"))
     def meaning(self, decision: Decision) -> str:
         return str(RULES[decision.rule].meaning) if decision.rule in RULES else "–"
 
@@ -106,7 +103,7 @@ class DecisionAdmin(TrafficAdmin):
             return display.format_country(decision.subject)
         return display.monospace(WORDS.get(decision.subject, decision.subject))
 
-    @admin.display(description=_("How often"))
+    @admin.display(description=_("Count"))
     def times(self, decision: Decision) -> str:
         return grouped(decision.count)
 

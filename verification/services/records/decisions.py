@@ -46,33 +46,33 @@ class Rule:
     refuses: bool = True
 
 
-_OF_A_FINDING = _("If this traffic is honest, lift the finding in the traffic guard."), "guardblock"
+_OF_A_FINDING = _("If this traffic is legitimate, lift the block in the traffic guard."), "guardblock"
 RULES = {
     "country": Rule(
         _("Country not allowed"),
-        _("The project lists the countries that it sends to, and not this one."),
-        _("Add the country to the project's list if you want to send there."),
+        _("The project only sends to selected countries, and this is not one of them."),
+        _("To send there, add the country to the project's list."),
         "project",
     ),
     "number_type": Rule(
         _("Type of number"),
-        _("Numbers of this type get no messages: premium rate, pagers, VoIP unless allowed, and so on."),
+        _("Numbers of this type cannot receive codes: premium rate, pagers, VoIP (unless allowed) and similar."),
         _("Ask the user for a mobile number, or allow VoIP numbers in the project."),
         "project",
     ),
     "block_list": Rule(
         _("Block list"),
-        _("An entry of the project's block list, or of the platform's, matched."),
-        _("If it should not be blocked, take the entry off the list, or put it on the safe list."),
+        _("The recipient or caller is on the project's or the platform's block list."),
+        _("To unblock, remove the entry from the block list or add one to the safe list."),
         "listentry",
     ),
     "sandbox": Rule(
-        _("Not of the sandbox"),
-        _("A test project sends to the sandbox's recipients alone. Users need a live project."),
+        _("Not a sandbox recipient"),
+        _("A test project only sends to sandbox recipients. Use a live project for real users."),
     ),
     "known_number": Rule(
         _("Known number"),
-        _("The traffic guard would have refused it, but your server had verified the number before."),
+        _("The traffic guard would have refused it, but your server had confirmed this number before."),
         refuses=False,
     ),
     "risk_check": Rule(
@@ -82,104 +82,110 @@ RULES = {
         "project",
     ),
     "code_form": Rule(
-        _("Channel passed over"),
-        _("Its service takes no code of this form, such as one with letters, so another channel had its turn."),
+        _("Channel skipped"),
+        _("The channel cannot send this type of code (for example, one with letters), so another channel was used."),
         refuses=False,
     ),
     "no_channel_for_code": Rule(
         _("No channel for this code"),
-        _("No channel of the project takes a code of this form: letters, or more digits than the service allows."),
-        _("Set up a channel that takes such codes, or let your login system send six digits."),
+        _(
+            "None of the project's channels can send this type of code: it has letters, or more digits than the"
+            " service allows."
+        ),
+        _("Set up a channel that can send such codes, or have your login system use six digits."),
         "channel",
     ),
     "connection": Rule(
-        _("Call of a connection not understood"),
-        _("An identity system called with what is no code for a recipient. The line says what was wrong."),
-        _("Compare what the system sends with the guide to connections."),
+        _("Invalid connection request"),
+        _("A login system sent a request without a usable code or recipient. The line shows what was wrong."),
+        _("Compare the request with the guide to connections."),
         is_limit=True,
     ),
     "connection_proof": Rule(
-        _("Call of a connection without proof"),
-        _("Somebody called a connection's address without the right secret. Is it the one that the system has?"),
-        _("Enter the connection's secret in the system again, or make a new connection."),
+        _("Connection request with a wrong secret"),
+        _("A request to a connection's URL had no secret or a wrong one."),
+        _("Enter the connection's secret in the login system again, or create a new connection."),
         is_limit=True,
     ),
     "kill_switch": Rule(
-        _("Switched off"),
-        _("The operator stopped this traffic for the time being."),
-        _("The operator stopped sending; ask when it goes on."),
+        _("Stopped by the operator"),
+        _("The operator has stopped this traffic for now."),
+        _("Ask the operator when sending resumes."),
     ),
     "daily_budget": Rule(
         _("Daily budget"),
-        _("The channel's budget of the day was used up."),
-        _("Raise the channel's budget of the day, or wait until midnight UTC."),
+        _("The channel's daily budget was used up."),
+        _("Raise the channel's daily budget, or wait until midnight UTC."),
         "channel",
     ),
     "secret_key_network": Rule(
-        _("Secret key from elsewhere"),
-        _("A valid secret key was used from outside the project's networks. Was it stolen?"),
+        _("Secret key used from another network"),
+        _("A valid secret key was used from outside the project's allowed networks. It may have been stolen."),
     ),
     "platform_recipient_limit": Rule(
-        _("Too many SMS to one person"),
-        _("All projects together have sent this recipient as many SMS as a day allows."),
-        _("The limit is the operator's. It is free again tomorrow."),
+        _("Too many SMS to one recipient"),
+        _("All projects together reached the daily SMS limit for this recipient."),
+        _("The operator sets this limit. It resets within a day."),
     ),
     "too_many_sends": Rule(
-        _("Too many codes to one person"),
-        _("The project's limits of sends to one recipient were used up."),
-        _("Wait, or raise the project's limits of sends to one recipient."),
+        _("Too many codes to one recipient"),
+        _("The project's send limit for one recipient was reached."),
+        _("Wait, or raise the project's send limits per recipient."),
         "project",
         is_limit=True,
     ),
     "session_sends": Rule(
-        _("Too many sends of one session"),
-        _("The five sends of a session were used up."),
-        _("The user starts anew: a session has five sends."),
+        _("Too many sends in one session"),
+        _("The session used all five of its sends."),
+        _("The user has to start a new session; each one has five sends."),
         is_limit=True,
     ),
     "too_many_attempts": Rule(
-        _("Too many wrong codes of one person"),
-        _("So many wrong codes were entered that no further code is sent or compared for now."),
-        _("Wait until the recipient's page shows the limit as free."),
+        _("Too many wrong codes for one recipient"),
+        _("After too many wrong codes, codes for this recipient are neither sent nor checked for a while."),
+        _("Wait until the limit resets; the recipient's page shows when."),
         is_limit=True,
     ),
     "session_locked": Rule(
         _("Session locked by wrong codes"),
-        _("A code was to be compared or sent again in a session that wrong codes had locked."),
+        _("A check or resend was requested in a session that was locked after wrong codes."),
         is_limit=True,
     ),
     "channel_timeout": Rule(
-        _("60 seconds not over"),
-        _("A code was asked for again within 60 seconds, over the same channel."),
-        _("Let the app show its countdown: 60 seconds lie between two codes of one channel."),
+        _("Resent within 60 seconds"),
+        _("Another code was requested on the same channel within 60 seconds."),
+        _("Show a countdown in your app: a channel sends one code every 60 seconds."),
         is_limit=True,
     ),
     "suppressed": Rule(
         _("Suppressed"),
-        _("The recipient is on the suppression list, after a bounce or an opt-out."),
+        _("The recipient is on the suppression list after a bounce, complaint or opt-out."),
         _("If the recipient wants messages again, lift the suppression."),
         "suppression",
         is_limit=True,
     ),
     "client_address": Rule(
-        _("Too many sessions from one address"),
-        _("One client address opened more sessions than allowed. If it is your own server's, list it in the project."),
-        _("If it is your own server's address, list it in the project."),
+        _("Too many sessions from one IP address"),
+        _(
+            "One IP address opened too many sessions. If it is your own server's, add it to the project's server"
+            " addresses."
+        ),
+        _("If it is your own server's address, add it to the project's server addresses."),
         "project",
         is_limit=True,
     ),
     "requests_per_second": Rule(
-        _("Too many requests in a second"),
-        _("The project's limit of requests in a second was reached."),
-        _("Raise the project's requests in a second."),
+        _("Too many requests per second"),
+        _("The project's limit of requests per second was reached."),
+        _("Raise the project's requests per second."),
         "project",
         is_limit=True,
     ),
     "hooks_per_second": Rule(
-        _("Too many reports in a second"),
+        _("Too many delivery reports per second"),
         _(
-            "Its providers called more often in a second than a web process takes from one project. Most of them call"
-            " again later; the operator can raise HOOKS_PER_SECOND."
+            "The project's providers sent more reports per second than one web process accepts per project. Most of"
+            " them retry later; the operator can raise HOOKS_PER_SECOND."
         ),
         is_limit=True,
     ),

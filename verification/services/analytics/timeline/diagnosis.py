@@ -32,25 +32,24 @@ from verification.services.analytics.timeline.words import (
 PAUSED = ANSWERS[Outcome.TEMPORARY].remedy  # a second provider
 UNDER_WAY = (MessageStatus.QUEUED, MessageStatus.SENDING)
 NO_PROVIDER = gettext_noop("No enabled provider serves this channel.")  # as services/delivery/round.py writes it
-REDEEM = gettext_lazy("Let your server send the verify token to session/verify with the secret key, within 60 seconds.")
+REDEEM = gettext_lazy("Have your server send the verify token to session/verify with the secret key within 60 seconds.")
 NOT_ENTERED = gettext_lazy(
-    "The code arrived and was not entered. If that is frequent, look at the text of the message and at the form in your"
-    " app; over SMS, at whether the route truly delivers."
+    "The code was delivered but not entered. If this happens often, check the message text and your app's form; for"
+    " SMS, also check whether the route really delivers."
 )
 NOT_CONFIRMED = gettext_lazy(
-    "Nothing says that the code arrived. If that is frequent, compare the provider with others on its scorecard, and"
-    " ask it for receipts."
+    "Delivery was never confirmed. If this happens often, compare the provider with others on its scorecard and ask"
+    " it for delivery reports."
 )
 GAVE_UP = gettext_lazy(
-    "If that is frequent, see whether your form changes what is typed, and whether users have an older code before"
-    " them."
+    "If this happens often, check whether your form alters the input, and whether users enter an older code."
 )
 ALL_FAILED = gettext_lazy(
-    "Several providers failed at once: see with Check credentials whether this server reaches them, and let another"
-    " channel take over by the project's order of fall-back."
+    "Several providers failed at once. Use Check credentials to test whether this server can reach them, and add a"
+    " fallback to another channel."
 )
 TAKE_IT = gettext_lazy(
-    "Let {host} answer with a status from 200 to 299 within some seconds; then Send again on the event's page tells it."
+    "Make {host} respond with a 2xx status within a few seconds, then choose Send again on the event's page."
 )
 
 
@@ -69,9 +68,9 @@ def diagnose(rows: Rows, now: datetime) -> Diagnosis:
         return diagnosis
     last = untold[-1]
     said = (
-        _("{host} has not taken what it was told, and is called again.")
+        _("{host} has not accepted the webhook yet; it will be retried.")
         if last.due_at
-        else _("{host} has not taken what it was told, and is called no more.")
+        else _("{host} did not accept the webhook; no more retries.")
     )
     advice = Advice(str(TAKE_IT).format(host=host_of(last, rows.project)), row=last)
     text = f"{diagnosis.sentence} {said.format(host=host_of(last, rows.project))}"
@@ -85,11 +84,14 @@ def _of_user(rows: Rows, now: datetime) -> Diagnosis:
         return _of_verified(rows, now)
     if rows.session.attempts >= rows.session.attempts_max:
         text = ngettext(
-            "Not verified: {number} wrong code locked the session.",
-            "Not verified: {number} wrong codes locked the session.",
+            "Not verified: session locked after {number} wrong code.",
+            "Not verified: session locked after {number} wrong codes.",
             rows.session.attempts,
         ).format(number=rows.session.attempts)
-        again = Advice(_("The user can ask for a new code. Many such sessions are a sign of guessing."), "guardblock")
+        again = Advice(
+            _("The user can request a new code. Many such sessions may mean that someone is guessing codes."),
+            "guardblock",
+        )
         return Diagnosis(text, Tone.BAD, [again])
     if rows.is_test:
         return Diagnosis(_("A test login: nothing was sent, and its code was not entered."), Tone.PLAIN)
@@ -107,21 +109,21 @@ def _of_verified(rows: Rows, now: datetime) -> Diagnosis:
         over = channel_name(session.channel) if session.channel and not session.is_test else ""
         return Diagnosis(_detailed(_verified_after(took, over, is_proved=token is not None), detour), Tone.GOOD)
     if token.expires_at > now:
-        text = _("The right code came after {time}; your server may redeem it now.").format(time=took)
+        text = _("Correct code entered after {time}; waiting for your server to confirm.").format(time=took)
         return Diagnosis(_detailed(text, detour), Tone.GOOD)
-    text = _("The right code came after {time}, but your server never redeemed the verify token.").format(time=took)
+    text = _("Correct code entered after {time}, but your server never redeemed the verify token.").format(time=took)
     return Diagnosis(_detailed(text, detour), Tone.FAIR, [Advice(str(REDEEM))])
 
 
 def _verified_after(took: str, over: str, *, is_proved: bool) -> str:
     if over and is_proved:
-        text = _("Verified over {channel} {time} after the request, and proved to your server.")
+        text = _("Verified by {channel} after {time}, and confirmed by your server.")
     elif over:
-        text = _("Verified over {channel} {time} after the request.")
+        text = _("Verified by {channel} after {time}.")
     elif is_proved:
-        text = _("Verified {time} after the request, and proved to your server.")
+        text = _("Verified after {time}, and confirmed by your server.")
     else:
-        text = _("Verified {time} after the request.")
+        text = _("Verified after {time}.")
     return text.format(channel=over, time=took)
 
 
@@ -133,9 +135,9 @@ def _after_trouble(rows: Rows) -> str:
     """Tell by which detour the code went out, in a sentence; empty if by none."""
     channels = list(dict.fromkeys(channel_name(message.channel) for message in rows.messages))
     if len(channels) > 1:
-        return _("{channels} had not brought it before.").format(channels=joined(channels[:-1]))
+        return _("Earlier attempts by {channels} did not work.").format(channels=joined(channels[:-1]))
     failed = [attempt.provider_name for attempt in rows.attempts if answer_of(attempt.outcome).remedy]
-    return _("On the way failed: {names}.").format(names=joined(list(dict.fromkeys(failed)))) if failed else ""
+    return _("Failed first: {names}.").format(names=joined(list(dict.fromkeys(failed)))) if failed else ""
 
 
 def _of_nothing_sent(rows: Rows, now: datetime) -> Diagnosis:
@@ -143,10 +145,10 @@ def _of_nothing_sent(rows: Rows, now: datetime) -> Diagnosis:
     assert session
     why = why_not_sent(session)
     if session.channel or not why:
-        return Diagnosis(_("Not verified; the messages of this session are no longer kept."), Tone.PLAIN)
+        return Diagnosis(_("Not verified. The session's messages have been deleted."), Tone.PLAIN)
     remedy = remedy_of(session) or (bot_advice(session) if session.awaited_channel else None)
     is_waiting = bool(session.awaited_channel) and not session.refusal and session.expires_at > now
-    text = _("No code went out yet: {reason}") if is_waiting else _("No code went out: {reason}")
+    text = _("No code sent yet: {reason}") if is_waiting else _("No code sent: {reason}")
     tone = Tone.PLAIN if is_waiting or not (session.refusal or session.awaited_channel) else Tone.BAD
     return Diagnosis(text.format(reason=lowered(why)), tone, [remedy] if remedy else [])
 
@@ -195,21 +197,22 @@ def _of_delivery(rows: Rows, message: Message, now: datetime) -> Diagnosis:
     began = rows.began_at
     over = channel_name(message.channel)
     if message.provider:
-        over = _("{channel} by {provider}").format(channel=over, provider=message.provider.name)
+        over = _("{channel} ({provider})").format(channel=over, provider=message.provider.name)
     if message.status == MessageStatus.SUCCESS and message.finished_at:
-        text = _("Delivered over {channel} after {time}.")
+        text = _("Delivered by {channel} after {time}.")
         return Diagnosis(text.format(channel=over, time=lasted(message.finished_at - began)), Tone.GOOD)
     if message.status == MessageStatus.SENT and message.sent_at:
-        text = _("Accepted over {channel} after {time}; its receipt has not come yet.")
+        text = _("Accepted by {channel} after {time}; no delivery report yet.")
         return Diagnosis(text.format(channel=over, time=lasted(message.sent_at - began)), Tone.PLAIN)
     if message.status in UNDER_WAY:
         return _of_waiting(rows, message, now)
     if message.sent_at:
         ends = _why_not_arrived(message)
         advice = Advice(
-            _("Ask the provider what became of it. Its receipts are on the provider's page."), row=message.provider
+            _("Ask the provider what happened to it. Delivery reports are set up on the provider's page."),
+            row=message.provider,
         )
-        text = _("Accepted over {channel}, but {reason}.").format(channel=over, reason=ends)
+        text = _("Accepted by {channel}, but {reason}.").format(channel=over, reason=ends)
         return Diagnosis(text, Tone.FAIR, [advice] if message.provider else [])
     return _of_lost(rows, [message])
 
@@ -218,9 +221,9 @@ def _why_not_arrived(message: Message) -> str:
     if message.status == MessageStatus.EXPIRED and message.error:
         return clause(_(message.error))
     if not message.error:
-        return _("the provider's receipt says that it did not arrive")
+        return _("the provider reported it as not delivered")
     quoted = sentence(message.error).rstrip(".")
-    return _("the provider's receipt says that it did not arrive (“{error}”)").format(error=quoted)
+    return _("the provider reported it as not delivered (“{error}”)").format(error=quoted)
 
 
 def _of_waiting(rows: Rows, message: Message, now: datetime) -> Diagnosis:
@@ -230,17 +233,22 @@ def _of_waiting(rows: Rows, message: Message, now: datetime) -> Diagnosis:
         advice = list(_advice(attempts_of(message))) or [Advice(str(PAUSED).format(name=aside[0].name), "provider")]
         return Diagnosis(waiting_for(aside), Tone.FAIR, advice)
     if waits < WAITS_TOO_LONG and not attempts_of(message):
-        text = _("On its way over {channel} for {time}.")
+        text = _("Sending by {channel} for {time}.")
         return Diagnosis(text.format(channel=channel_name(message.channel), time=lasted(waits)), Tone.PLAIN)
     if message.claims == 0:
-        remedy = Advice(_("No worker has taken it: see whether one runs, on the overview or with manage.py health."))
-        text = _("Waiting for {time}: no worker has taken the message.").format(time=lasted(waits))
+        remedy = Advice(
+            _(
+                "No worker has picked it up. Check on the overview, or with manage.py health, whether a worker is"
+                " running."
+            )
+        )
+        text = _("Waiting for {time}: no worker has picked up the message.").format(time=lasted(waits))
         return Diagnosis(text, Tone.BAD, [remedy])
     if not attempts_of(message):
-        text = _("Waiting for {time}: no provider has been asked so far.").format(time=lasted(waits))
+        text = _("Waiting for {time}: no provider has been tried yet.").format(time=lasted(waits))
         return Diagnosis(text, Tone.FAIR, [_without_attempt(message)])
     advice = list(_advice(attempts_of(message)))
-    text = _("Not sent so far: it is tried again since {time}.").format(time=lasted(waits))
+    text = _("Not sent yet, retrying for {time}.").format(time=lasted(waits))
     return Diagnosis(text, Tone.FAIR, advice)
 
 
@@ -252,20 +260,20 @@ def _of_lost(rows: Rows, messages: list[Message]) -> Diagnosis:
     unclear = [attempt for attempt in attempts if attempt.outcome == Outcome.UNKNOWN]
     if unclear:
         text = (
-            _("It is not known whether a code went out over {channels}: {reason}.")
+            _("It is unknown whether a code was sent by {channels}: {reason}.")
             if rows.session
-            else _("It is not known whether the message went out over {channels}: {reason}.")
+            else _("It is unknown whether the message was sent by {channels}: {reason}.")
         )
-        why = _("{names} gave no clear answer").format(names=_with_errors(unclear))
+        why = _("{names} gave no clear response").format(names=_with_errors(unclear))
     else:
         text = (
-            _("No code went out over {channels}: {reason}.")
+            _("No code was sent by {channels}: {reason}.")
             if rows.session
-            else _("No message went out over {channels}: {reason}.")
+            else _("No message was sent by {channels}: {reason}.")
         )
-        why = clause(_(last.error) if last.error else _("why is not known"))
+        why = clause(_(last.error) if last.error else _("the reason is unknown"))
         if attempts:
-            why = _("{names} did not take it").format(names=_with_errors(attempts))
+            why = _("{names} did not accept the message").format(names=_with_errors(attempts))
     text = text.format(channels=joined_by_or(channels), reason=why)
     return Diagnosis(text, Tone.BAD, list(_advice(attempts)) or [_without_attempt(last)])
 
@@ -281,10 +289,15 @@ def _with_errors(attempts: list[DeliveryAttempt]) -> str:
 def _without_attempt(message: Message) -> Advice:
     """Return what to do where no provider was asked, or the answers suggest nothing."""
     if message.error == NO_PROVIDER:
-        return Advice(_("Add a provider of this channel, or enable one that serves this number."), "provider")
+        return Advice(_("Add a provider for this channel, or turn on one that serves this number."), "provider")
     if message.status == MessageStatus.EXPIRED and message.claims == 0:
-        return Advice(_("No worker took it in time: see whether one runs, on the overview or with manage.py health."))
-    return Advice(_("See which providers of the channel are enabled, and which are set aside."), "provider")
+        return Advice(
+            _(
+                "No worker picked it up in time. Check on the overview, or with manage.py health, whether a worker is"
+                " running."
+            )
+        )
+    return Advice(_("Check which of the channel's providers are active and which are paused."), "provider")
 
 
 def _advice(attempts: list[DeliveryAttempt]) -> Iterator[Advice]:

@@ -79,10 +79,10 @@ def _request(rows: Rows) -> Iterator[TimelineEvent]:
         code = _("a code of {number} digits") if session.code_digits else _("a code of {number} letters")
     facts = [_("Language {language}").format(language=session.language), code.format(number=session.code_length)]
     if session.is_challenged:
-        facts.append(_("a challenge was passed"))
+        facts.append(_("challenge passed"))
     if session.is_test:
-        facts.append(_("a test login"))
-    asks = _("Your app asked for a code") if rows.messages or session.refusal else _("Your app opened a session")
+        facts.append(_("test login"))
+    asks = _("Your app requested a code") if rows.messages or session.refusal else _("Your app opened a session")
     detail = " ".join(filter(None, (sentence(", ".join(facts)), _from(session.subnet))))
     yield TimelineEvent(session.created_at, asks, detail, request=session.request_id)
 
@@ -92,19 +92,19 @@ def _refusals(rows: Rows) -> Iterator[TimelineEvent]:
         rule = RULES[decision.rule]
         text = _("Refused: {reason}").format(reason=lowered(str(rule.title)))
         if since := decision.figures.get("known_since"):
-            text = _("The traffic guard let it pass: known since {day}").format(day=since)
+            text = _("Allowed by the traffic guard: number verified since {day}").format(day=since)
         elif not rule.refuses:
             text = str(rule.title)
         elif decision.count > 1:
             text = ngettext(
-                "Refused: {reason}, {count} time within the hour",
-                "Refused: {reason}, {count} times within the hour",
+                "Refused: {reason}, {count} time within an hour",
+                "Refused: {reason}, {count} times within an hour",
                 decision.count,
             ).format(reason=lowered(str(rule.title)), count=decision.count)
         yield TimelineEvent(
             max(decision.first_at, rows.began_at),
             text,
-            _("{meaning} The log names {subject} alone, which another number may share.").format(
+            _("{meaning} The log only shows {subject}, which other numbers may share.").format(
                 meaning=rule.meaning, subject=decision.subject
             ),
             Tone.FAIR if rule.refuses else Tone.PLAIN,
@@ -124,10 +124,10 @@ def _not_sent(rows: Rows) -> Iterator[TimelineEvent]:
     if session.awaited_channel:
         yield TimelineEvent(
             session.created_at,
-            _("{messenger} was chosen: the user has to start its bot first").format(
+            _("{messenger} chosen: the user has to start the bot first").format(
                 messenger=channel_name(session.awaited_channel)
             ),
-            _("Your app was given the link that starts it."),
+            _("Your app received the link to start it."),
         )
 
 
@@ -144,7 +144,7 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent
     yield TimelineEvent(message.created_at, text, detail, row=message, request=message.request_id)
     for provider, why in passed_over(rows, message):
         yield TimelineEvent(
-            message.created_at, _("{provider} was not asked").format(provider=provider.name), why, row=provider
+            message.created_at, _("{provider} was skipped").format(provider=provider.name), why, row=provider
         )
     if message.finished_at is None and message.sent_at is None and (aside := awaited(rows, message)):
         why = " ".join(filter(None, (set_aside(each.breaker, message) for each in aside)))
@@ -154,14 +154,14 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent
     for attempt in attempts_of(message):
         answer = answer_of(attempt.outcome)
         asked = (
-            _("It was asked {choice}.").format(choice=Choice(attempt.choice).label)
+            _("Why this provider: {choice}.").format(choice=Choice(attempt.choice).label)
             if attempt.choice in Choice.values
             else ""
         )
         said = [
             asked,
             attempt.error,
-            _("Its answer: {provider_status}.").format(provider_status=attempt.provider_status)
+            _("Response: {provider_status}.").format(provider_status=attempt.provider_status)
             if attempt.provider_status
             else "",
             cost_words(attempt, message.channel),
@@ -209,20 +209,20 @@ def _why_this_channel(rows: Rows, message: Message, place: int) -> tuple[str, st
         if message.connection_id is not None:
             return _handed_over(message, channel)
         pinned = message.pinned_provider
-        asked = _("Your server asked for a message over {channel}").format(channel=channel)
-        return asked, _("It named the provider: {pinned} and no other.").format(pinned=pinned.name) if pinned else ""
+        asked = _("Your server sent a message by {channel}").format(channel=channel)
+        return asked, _("It required the provider {pinned}.").format(pinned=pinned.name) if pinned else ""
     if place:
         last = rows.messages[place - 1]
         if last.channel == message.channel:
-            return _("Sent again over {channel}").format(channel=channel), _("The user asked for it once more.")
+            return _("Resent by {channel}").format(channel=channel), _("The user requested it again.")
         # The time for a fall-back goes once it was taken up, whoever had sent the code over another channel before.
         may_be_ours = rows.falls_back and last.fallback_at is None
-        why = _("{before} had not brought it: the user chose {channel}.")
+        why = _("{before} had not worked, so the user chose {channel}.")
         if may_be_ours:
-            why = _("{before} had not brought it: the user chose {channel}, or the project's order of fall-back did.")
+            why = _("{before} had not worked, so the user or the project's fallback chose {channel}.")
         detail = why.format(before=channel_name(last.channel), channel=channel)
-        return _("Sent over {channel} as well").format(channel=channel), detail
-    return _("{channel} was chosen").format(channel=channel), _why_first(rows, message)
+        return _("Also sent by {channel}").format(channel=channel), detail
+    return _("{channel} chosen").format(channel=channel), _why_first(rows, message)
 
 
 def _handed_over(message: Message, channel: str) -> tuple[str, str]:
@@ -230,15 +230,15 @@ def _handed_over(message: Message, channel: str) -> tuple[str, str]:
     name = message.connection.name if message.connection else _("a connection that was removed")
     if message.fallback_of_id:
         return (
-            _("Sent over {channel} as well").format(channel=channel),
-            _("The message before had not brought the code of {connection}.").format(connection=name),
+            _("Also sent by {channel}").format(channel=channel),
+            _("The previous message with the code from {connection} had not worked.").format(connection=name),
         )
-    return _("{connection} handed a code over, for {channel}").format(connection=name, channel=channel), ""
+    return _("{connection} submitted a code for {channel}").format(connection=name, channel=channel), ""
 
 
 def _reported(message: Message) -> Iterator[TimelineEvent]:
     if message.verified_at:
-        yield TimelineEvent(message.verified_at, _("Your server reported that the user got in"), tone=Tone.GOOD)
+        yield TimelineEvent(message.verified_at, _("Your server reported the user as verified"), tone=Tone.GOOD)
 
 
 def _why_first(rows: Rows, message: Message) -> str:
@@ -248,8 +248,8 @@ def _why_first(rows: Rows, message: Message) -> str:
         return _("The traffic guard refused SMS and calls to this number.")
     was_verified = recipient.verified_at is not None and recipient.verified_at < message.created_at
     if was_verified and recipient.verified_channel == message.channel:
-        return _("Your app named it, or it was taken as the recipient had last verified over it.")
-    return _("Your app named it, or it was the first that the recipient could be reached over.")
+        return _("Your app chose it, or the recipient was last verified by it.")
+    return _("Your app chose it, or it was the first channel that reaches the recipient.")
 
 
 def _end(message: Message) -> Iterator[TimelineEvent]:
@@ -258,11 +258,14 @@ def _end(message: Message) -> Iterator[TimelineEvent]:
         yield TimelineEvent(
             message.finished_at or message.due_at,
             ngettext(
-                "A worker lost the message {number} time",
-                "A worker lost the message {number} times",
+                "Worker interrupted {number} time",
+                "Worker interrupted {number} times",
                 message.lost_leases,
             ).format(number=message.lost_leases),
-            _("It died or could not record the outcome, so a provider may have sent it without a line here."),
+            _(
+                "The worker stopped or could not record the outcome, so a provider may have sent the message"
+                " without an entry here."
+            ),
             Tone.FAIR,
             message,
         )
@@ -271,16 +274,16 @@ def _end(message: Message) -> Iterator[TimelineEvent]:
     if message.status == MessageStatus.SUCCESS:
         if message.sent_at is None or message.finished_at - message.sent_at < AT_ONCE:
             yield TimelineEvent(
-                message.finished_at, _("Counted as delivered"), _("Its provider gives no receipts."), Tone.GOOD
+                message.finished_at, _("Counted as delivered"), _("The provider sends no delivery reports."), Tone.GOOD
             )
         else:
-            yield TimelineEvent(message.finished_at, _("Delivered, says the provider's receipt"), "", Tone.GOOD)
+            yield TimelineEvent(message.finished_at, _("Provider reported: delivered"), "", Tone.GOOD)
         return
     was_sent = message.sent_at is not None
     if message.status == MessageStatus.FAILED:
-        text = _("Not delivered, says the provider's receipt") if was_sent else _("The message was given up")
+        text = _("Provider reported: not delivered") if was_sent else _("Message failed")
     else:
-        text = _("No receipt came") if was_sent else _("The message's time ended")
+        text = _("No delivery report received") if was_sent else _("Message expired")
     said = [attempt.error for attempt in attempts_of(message)][-1:]
     detail = "" if message.error in said else sentence(message.error or "")  # the line before has these words
     yield TimelineEvent(message.finished_at, text, detail, Tone.FAIR if was_sent else Tone.BAD)
@@ -305,7 +308,7 @@ def _checks(rows: Rows) -> Iterator[TimelineEvent]:
         )
     if session.verified_at:
         subnet, request = (rows.token.subnet, rows.token.request_id) if rows.token else ("", "")
-        yield TimelineEvent(session.verified_at, _("Right code"), _from(subnet), Tone.GOOD, request=request)
+        yield TimelineEvent(session.verified_at, _("Correct code"), _from(subnet), Tone.GOOD, request=request)
 
 
 def _token(rows: Rows, now: datetime) -> Iterator[TimelineEvent]:
@@ -315,21 +318,21 @@ def _token(rows: Rows, now: datetime) -> Iterator[TimelineEvent]:
     if token.used_at:
         yield TimelineEvent(
             token.used_at,
-            _("Your server redeemed the verify token"),
-            _("The user is proved to it."),
+            _("Your server confirmed the verification"),
+            _("It redeemed the verify token."),
             Tone.GOOD,
             request=token.used_request_id,
         )
     elif token.expires_at <= now:
         yield TimelineEvent(
-            token.expires_at, _("The verify token ran out"), _("Your server did not redeem it."), Tone.BAD
+            token.expires_at, _("Verify token expired"), _("Your server did not redeem it in time."), Tone.BAD
         )
 
 
 def _over(rows: Rows, now: datetime) -> Iterator[TimelineEvent]:
     session = rows.session
     if session and not session.verified_at and session.expires_at <= now:
-        yield TimelineEvent(session.expires_at, _("The session ended"), _("From then on its code was worth nothing."))
+        yield TimelineEvent(session.expires_at, _("Session expired"), _("The code is no longer valid."))
 
 
 def _callback(rows: Rows, message: Message) -> Iterator[TimelineEvent]:
@@ -337,7 +340,7 @@ def _callback(rows: Rows, message: Message) -> Iterator[TimelineEvent]:
     if callback is None:
         return
     host = host_of(callback, rows.project)
-    yield TimelineEvent(callback.created_at, _("A callback to {host} was due").format(host=host), row=callback)
+    yield TimelineEvent(callback.created_at, _("Callback to {host} scheduled").format(host=host), row=callback)
     yield from _calls(callback, host)
 
 
@@ -364,15 +367,15 @@ def _calls(event: WebhookEvent, host: str) -> Iterator[TimelineEvent]:
 def _answer_to(event: WebhookEvent, attempt: WebhookAttempt, host: str) -> str:
     if event.message_id is not None:
         said = (
-            _("{host} answered HTTP {status}, after {latency_ms} ms")
+            _("{host} responded with HTTP {status} after {latency_ms} ms")
             if attempt.status is not None
-            else _("{host} did not answer, after {latency_ms} ms")
+            else _("{host} did not respond within {latency_ms} ms")
         )
     else:
         said = (
-            _("{host} answered HTTP {status} to {event}, after {latency_ms} ms")
+            _("{host} responded with HTTP {status} to {event} after {latency_ms} ms")
             if attempt.status is not None
-            else _("{host} did not answer to {event}, after {latency_ms} ms")
+            else _("{host} did not respond to {event} within {latency_ms} ms")
         )
     return said.format(host=host, status=attempt.status, event=event.type, latency_ms=grouped(attempt.latency_ms))
 
@@ -381,21 +384,21 @@ def _left(event: WebhookEvent, last_at: datetime) -> Iterator[TimelineEvent]:
     is_callback = event.message_id is not None
     if event.due_at is not None:
         said = (
-            _("The callback waits for its next try") if is_callback else _("The event {event} waits for its next try")
+            _("Callback waiting for the next retry") if is_callback else _("Event {event} waiting for the next retry")
         )
-        detail = _("It is due at {next_at}.").format(next_at=written_moment(event.due_at, CLOCK))
+        detail = _("Next retry at {next_at}.").format(next_at=written_moment(event.due_at, CLOCK))
         yield TimelineEvent(last_at, said.format(event=event.type), detail, row=event)
     elif event.tries:
         said = (
             ngettext(
-                "The callback was given up after {number} call",
-                "The callback was given up after {number} calls",
+                "Callback failed after {number} attempt",
+                "Callback failed after {number} attempts",
                 event.tries,
             )
             if is_callback
             else ngettext(
-                "The event {event} was given up after {number} call",
-                "The event {event} was given up after {number} calls",
+                "Event {event} failed after {number} attempt",
+                "Event {event} failed after {number} attempts",
                 event.tries,
             )
         )

@@ -18,7 +18,7 @@ from verification.services.analytics.timeline.words import channel_name
 from verification.services.delivery.policy import POLICY
 
 UNKNOWN = gettext_lazy(
-    "Why is not kept: it may have been set aside, switched off or late just then, or an earlier answer left it no time."
+    "The reason was not recorded: it may have been paused, off or slow at that moment, or no time was left."
 )
 
 
@@ -95,20 +95,20 @@ def _reason(rows: Rows, message: Message, provider: Provider) -> str:
 def _unfit(rows: Rows, provider: Provider) -> str:
     """Return why it cannot carry messages to this recipient, empty if it can."""
     if not provider.is_enabled:
-        return _("It is switched off.")
+        return _("It is off.")
     if provider.pk in rows.paused:
-        return _("A routing rule pauses it for this country.")
+        return _("It is paused for this country by a routing rule.")
     address = rows.recipient.address
     domain, domains = domain_of(address), provider.only_domains
     if domain and ((domains and domain not in domains) or domain in provider.except_domains):
         return _("It does not serve this e-mail domain.")
     only, never = tuple(provider.only_prefixes), tuple(provider.except_prefixes)
     if not domain and (only and not address.startswith(only) or never and address.startswith(never)):
-        return _("By its prefixes it does not serve this number.")
+        return _("It does not serve numbers with this prefix.")
     try:
         needs_start = registry.adapter_class(provider.type).needs_start
     except registry.UnknownAdapter:
-        return _("This installation runs no provider of its type, {type}.").format(type=provider.type)
+        return _("This installation does not support providers of type {type}.").format(type=provider.type)
     if needs_start and provider.pk not in rows.started_bots:
         return _("The user has not started its bot.")
     return ""
@@ -123,6 +123,6 @@ def set_aside(breaker: CircuitBreaker, message: Message) -> str:
         return ""
     # What a system provider answered others is not this project's to read.
     said = f": {breaker.reason.rstrip('.')}" if breaker.reason and not breaker.provider.is_system else ""
-    return _("It was set aside since {opened_at}, as it kept failing{said}.").format(
+    return _("It was paused at {opened_at} after repeated failures{said}.").format(
         opened_at=written_moment(breaker.opened_at, CLOCK), said=said
     )

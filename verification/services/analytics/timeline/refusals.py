@@ -30,17 +30,19 @@ def _waits_for(session: Session) -> str:
     if session.awaited_channel:
         messenger = ChannelType(session.awaited_channel).label
         if session.refusal:  # the channel asked for was refused, so the messenger is what is left
-            return _("What is left is {messenger}, whose bot the user has not started.").format(messenger=messenger)
+            return _("The remaining channel is {messenger}, whose bot the user has not started.").format(
+                messenger=messenger
+            )
         if session.expires_at <= timezone.now():
-            return _("The user did not start {messenger}'s bot.").format(messenger=messenger)
-        return _("It goes out once the user starts {messenger}'s bot.").format(messenger=messenger)
-    return "" if session.refusal else _("The app opened the session without asking for a send.")
+            return _("The user did not start the {messenger} bot.").format(messenger=messenger)
+        return _("The code is sent once the user starts the {messenger} bot.").format(messenger=messenger)
+    return "" if session.refusal else _("The app opened the session without requesting a code.")
 
 
 def bot_advice(session: Session) -> Advice:
     """Return what helps where the user has to start a bot first."""
     messenger = ChannelType(session.awaited_channel).label
-    advice = _("Show the link to {messenger} where the user looks, and another channel beside it.")
+    advice = _("Make the {messenger} link prominent in your app, and offer another channel next to it.")
     return Advice(advice.format(messenger=messenger))
 
 

@@ -48,19 +48,17 @@ class OutcomeWords:
     is_outage: bool = False  # the provider was away, so another one helps
 
 
-_SECOND = gettext_lazy("Add a second provider of the channel, which takes over where {name} fails.")
+_SECOND = gettext_lazy("Add a second provider for the channel, which takes over when {name} fails.")
 
 ANSWERS: dict[str, OutcomeWords] = {
     Outcome.ACCEPTED: OutcomeWords(gettext_lazy("{name} accepted the message"), Tone.GOOD),
-    Outcome.NOT_APPLICABLE: OutcomeWords(
-        gettext_lazy("{name} was passed over: it cannot carry this message"), Tone.PLAIN
-    ),
+    Outcome.NOT_APPLICABLE: OutcomeWords(gettext_lazy("{name} was skipped: it cannot send this message"), Tone.PLAIN),
     Outcome.REFUSED: OutcomeWords(
-        gettext_lazy("{name} refused the recipient"),
+        gettext_lazy("{name} rejected the recipient"),
         Tone.BAD,
         gettext_lazy(
-            "Ask the user to look at the address again, or offer another channel: no other provider of this one will do"
-            " better."
+            "Ask the user to check the number or address, or offer another channel. Other providers of this channel"
+            " will not help."
         ),
     ),
     Outcome.DECLINED: OutcomeWords(
@@ -69,42 +67,42 @@ ANSWERS: dict[str, OutcomeWords] = {
         gettext_lazy("Ask {name} whether it serves this country and route, or add a provider that does."),
     ),
     Outcome.NO_ACCOUNT: OutcomeWords(
-        gettext_lazy("{name} knows no account of the recipient"),
+        gettext_lazy("{name}: the recipient has no account"),
         Tone.BAD,
         gettext_lazy("Offer this user another channel, such as SMS."),
     ),
     Outcome.MISCONFIGURED: OutcomeWords(
-        gettext_lazy("{name} refused our credentials, sender or text"),
+        gettext_lazy("{name} rejected the credentials, sender or text"),
         Tone.BAD,
-        gettext_lazy("Open {name}, compare its settings with your account there, and press Check credentials."),
+        gettext_lazy("Open {name}, compare its settings with your account at the vendor, and use Check credentials."),
     ),
     Outcome.OUT_OF_FUNDS: OutcomeWords(
-        gettext_lazy("{name} says that the account has no money left"),
+        gettext_lazy("{name}: insufficient credit"),
         Tone.BAD,
         gettext_lazy("Top up your account with {name}."),
     ),
     Outcome.RECIPIENT_LIMITED: OutcomeWords(
-        gettext_lazy("{name} takes no more messages to this recipient for now"),
+        gettext_lazy("{name} limited messages to this recipient"),
         Tone.FAIR,
-        gettext_lazy("Nothing is broken: the user has asked often. Another channel, or some minutes, help."),
+        gettext_lazy("Nothing is broken: the user requested many codes. Wait a few minutes or use another channel."),
     ),
     Outcome.RATE_LIMITED: OutcomeWords(
-        gettext_lazy("{name} takes no more messages from us for now"),
+        gettext_lazy("{name} limited our sending rate"),
         Tone.FAIR,
-        gettext_lazy("Ask {name} for a higher rate, or add a second provider to share the traffic."),
+        gettext_lazy("Ask {name} for a higher rate limit, or add a second provider to share the traffic."),
     ),
     Outcome.TEMPORARY: OutcomeWords(
-        gettext_lazy("{name} failed, and surely sent nothing"), Tone.FAIR, _SECOND, "provider", True
+        gettext_lazy("{name} failed; nothing was sent"), Tone.FAIR, _SECOND, "provider", True
     ),
     Outcome.UNKNOWN: OutcomeWords(
-        gettext_lazy("{name} gave no clear answer, so it may have sent the message"),
+        gettext_lazy("{name} gave no clear response; the message may have been sent"),
         Tone.FAIR,
         _SECOND,
         "provider",
         True,
     ),
 }
-_OTHER = OutcomeWords(gettext_lazy("{name} answered"), Tone.PLAIN)
+_OTHER = OutcomeWords(gettext_lazy("{name} responded"), Tone.PLAIN)
 
 
 def answer_of(outcome: str) -> OutcomeWords:

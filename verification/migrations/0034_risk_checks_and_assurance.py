@@ -10,7 +10,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0025_index_of_networks"),
+        ("verification", "0033_words_of_the_panel"),
     ]
 
     operations = [

@@ -1,0 +1,318 @@
+"""AWS End User Messaging: codes as SMS by its ``SendTextMessage``, with Amazon's own library, which signs the requests.
+
+It tells more than SNS (``aws_sns``): a message has a time to live, refusals name their reasons, and reports come. They
+come by a topic of SNS that the configuration set names, and to which our address subscribes. We confirm the
+subscription ourselves, verify each call by Amazon's certificate, and take those of the topic in the settings only:
+anybody may have a topic. A repeated call is harmless, because statuses only go forward.
+
+A carrier's acceptance (TEXT_SUCCESSFUL) is the last that some countries tell, so the message stays sent. The price of a
+message and its carrier's fee are told in US dollars, and are added up.
+
+The reasons of refusals are those of Amazon's description of the service, the events those of its guide.
+
+UNCONFIRMED: the fields that SNS signs, which are from memory of Amazon's guide; how often it asks again for a
+confirmation that we could not give at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from providers import base
+from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.http import libraries
+from providers.http.client import Timeouts
+from providers.http.libraries import LibraryCall
+from providers.parsing import answers, hooks, prices, sns
+
+MIN_TTL_SECONDS, MAX_TTL_SECONDS = 5, 259_200  # Amazon's bounds of TimeToLive
+MAX_LENGTH = 1_600  # characters of a text
+CERTIFICATE_SECONDS = 24 * 3600  # for which we keep Amazon's certificate
+ASK_BACK = Timeouts(1.0, 2.0)  # to fetch it, or to confirm: Amazon waits for our answer meanwhile
+CURRENCY = "USD"  # of every price that Amazon tells
+
+_KEYS = (Outcome.MISCONFIGURED, "the access key is not accepted")
+_RIGHTS = (Outcome.MISCONFIGURED, "the access key may not do this")
+_SETTINGS = (Outcome.MISCONFIGURED, "a setting is not accepted")
+_COUNTRY = (Outcome.DECLINED, "messages there are not enabled")
+_SENDER = (Outcome.DECLINED, "the sender is not accepted there")
+_UNCLEAR = (Outcome.DECLINED, "the number, the sender or the text is not accepted")
+_SPENT = (Outcome.OUT_OF_FUNDS, "the spend limit of the month is reached")
+_OPTED_OUT = (Outcome.REFUSED, "the recipient has opted out")
+
+# By Amazon's reason where there is one, else by the error's name.
+_ERRORS: dict[str, tuple[Outcome, str]] = {
+    "ACCOUNT_DISABLED": (Outcome.MISCONFIGURED, "the account is disabled"),
+    "AccessDeniedException": _RIGHTS,
+    "CANNOT_PARSE": _SETTINGS,
+    "CHANNEL_NOT_ENABLED": _SETTINGS,
+    "COUNTRY_CODE_MISMATCH": _COUNTRY,
+    "COUNTRY_NOT_ENABLED": _COUNTRY,
+    "ConflictException": _UNCLEAR,
+    "DESTINATION_COUNTRY_BLOCKED": _COUNTRY,
+    "DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION": _COUNTRY,
+    "DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE": (
+        Outcome.DECLINED,
+        "the account's protect configuration blocks the recipient",
+    ),
+    "DESTINATION_PHONE_NUMBER_NOT_VERIFIED": (
+        Outcome.MISCONFIGURED,
+        "an account in the sandbox writes to its verified numbers only",
+    ),
+    "DESTINATION_PHONE_NUMBER_OPTED_OUT": _OPTED_OUT,
+    "ExpiredTokenException": _KEYS,
+    "INSUFFICIENT_ACCOUNT_REPUTATION": (Outcome.MISCONFIGURED, "the account's reputation is too low"),
+    "INTERNATIONAL_SENDING_NOT_SUPPORTED": _COUNTRY,
+    "INVALID_ARN": _SETTINGS,
+    "INVALID_IDENTITY_FOR_DESTINATION_COUNTRY": _SENDER,
+    "INVALID_REQUEST": _SETTINGS,
+    "IncompleteSignature": _KEYS,
+    "InternalServerException": (Outcome.TEMPORARY, "there is a fault on their side"),
+    "InvalidClientTokenId": _KEYS,
+    "InvalidSignatureException": _KEYS,
+    "MESSAGE_TYPE_MISMATCH": (Outcome.MISCONFIGURED, "the sender is not for messages of this kind"),
+    "MISSING_PARAMETER": _SETTINGS,
+    "MONTHLY_SPEND_LIMIT_REACHED_FOR_TEXT": _SPENT,
+    "MissingAuthenticationToken": _KEYS,
+    "NO_ORIGINATION_IDENTITIES_FOUND": _SENDER,
+    "NUMBER_CAPABILITIES_MISMATCH": (Outcome.MISCONFIGURED, "the sender's number carries no SMS"),
+    "PRICE_OVER_THRESHOLD": (Outcome.DECLINED, "the message costs more than the settings allow"),
+    "RESOURCE_NOT_ACCESSIBLE": _SETTINGS,
+    "RESOURCE_NOT_ACTIVE": (Outcome.MISCONFIGURED, "the sender is not active"),
+    "ResourceNotFoundException": (Outcome.MISCONFIGURED, "the sender or the configuration set does not exist"),
+    "SENDER_ID_NOT_REGISTERED": _SENDER,
+    "SENDER_ID_NOT_SUPPORTED": _SENDER,
+    "SENDER_ID_REQUIRES_REGISTRATION": _SENDER,
+    "ServiceQuotaExceededException": (Outcome.RATE_LIMITED, "a quota of the account is used up"),
+    "ThrottlingException": (Outcome.RATE_LIMITED, "messages are sent too fast"),
+    "UnrecognizedClientException": _KEYS,
+    "ValidationException": _UNCLEAR,
+}
+_STATUSES = {
+    "TEXT_SENT": ReceiptStatus.SENT,
+    "TEXT_SUCCESSFUL": ReceiptStatus.SENT,
+    "TEXT_DELIVERED": ReceiptStatus.SUCCESS,
+    "TEXT_TTL_EXPIRED": ReceiptStatus.EXPIRED,
+    "TEXT_INVALID": ReceiptStatus.FAILED,
+    "TEXT_INVALID_MESSAGE": ReceiptStatus.FAILED,
+    "TEXT_UNREACHABLE": ReceiptStatus.FAILED,
+    "TEXT_CARRIER_UNREACHABLE": ReceiptStatus.FAILED,
+    "TEXT_BLOCKED": ReceiptStatus.FAILED,
+    "TEXT_CARRIER_BLOCKED": ReceiptStatus.FAILED,
+    "TEXT_SPAM": ReceiptStatus.FAILED,
+    "TEXT_PROTECT_BLOCKED": ReceiptStatus.FAILED,
+}
+_REASONS = {
+    "TEXT_TTL_EXPIRED": "it was not delivered in time",
+    "TEXT_INVALID": "the recipient's number is not valid",
+    "TEXT_INVALID_MESSAGE": "the text is not valid",
+    "TEXT_UNREACHABLE": "the handset cannot be reached",
+    "TEXT_CARRIER_UNREACHABLE": "the recipient's carrier cannot be reached",
+    "TEXT_BLOCKED": "the recipient's handset blocks messages",
+    "TEXT_CARRIER_BLOCKED": "the carrier blocks it",
+    "TEXT_SPAM": "the message was taken for spam",
+    "TEXT_PROTECT_BLOCKED": "the account's protect configuration blocks it",
+}
+LIMIT = "TEXT_MESSAGE_MONTHLY_SPEND_LIMIT"
+
+
+class Adapter(base.Adapter):
+    type = "aws_sms"
+    label = _("AWS End User Messaging")
+    channels = ("sms",)
+    packages = ("boto3",)
+    receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
+    advanced = ("max_price", "base_url")
+    declared = (
+        Setting("region", _("Region"), required=True, help=_("Such as eu-central-1; it must offer SMS.")),
+        Setting("access_key_id", _("Access key id"), required=True),
+        Setting("secret_access_key", _("Secret access key"), SettingKind.SECRET, required=True),
+        Setting(
+            "sender",
+            _("Sender"),
+            help=_("A number, a name, or the id of one or of a pool. Empty: Amazon's choice among the account's."),
+        ),
+        Setting("configuration_set", _("Configuration set"), help=_("The one that reports to the topic below.")),
+        Setting(
+            "topic_arn",
+            _("Topic of the reports"),
+            help=_("ARN of the SNS topic. Empty: no reports are read, and acceptance counts as delivery."),
+        ),
+        Setting("max_price", _("Highest price of a message"), help=_("In US dollars, as in 0.25. Empty: no limit.")),
+        Setting("base_url", _("Address of the API"), SettingKind.URL, help=_("Empty: Amazon's own for the region.")),
+    )
+
+    @classmethod
+    def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
+        errors = {}
+        if not re.fullmatch(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}", str(values["region"])):
+            errors["region"] = gettext("a region such as eu-central-1 is expected")
+        if not re.fullmatch(r"[0-9A-Za-z]{5,128}", str(values["access_key_id"])):
+            errors["access_key_id"] = gettext("letters and digits are expected")
+        if values["sender"] and not re.fullmatch(r"[0-9A-Za-z_:/+-]{1,256}", str(values["sender"])):
+            errors["sender"] = gettext("a number, a name or an id is expected")
+        if values["configuration_set"] and not re.fullmatch(
+            r"[0-9A-Za-z_:/-]{1,256}", str(values["configuration_set"])
+        ):
+            errors["configuration_set"] = gettext("a name or an ARN is expected")
+        if values["topic_arn"] and not sns.TOPIC.fullmatch(str(values["topic_arn"])):
+            errors["topic_arn"] = gettext("an ARN such as arn:aws:sns:eu-central-1:123456789012:codes is expected")
+        elif values["topic_arn"] and not values["configuration_set"]:
+            errors["configuration_set"] = gettext("the configuration set that reports to the topic is needed")
+        if values["max_price"] and not re.fullmatch(r"[0-9]{1,2}\.[0-9]{1,5}", str(values["max_price"])):
+            errors["max_price"] = gettext("a price such as 0.25 is expected")
+        return errors
+
+    def send(self, message: base.OutgoingMessage) -> base.Result:
+        base.require_text(message)
+        if len(message.text) > MAX_LENGTH:
+            raise ProviderError(f"Amazon carries at most {MAX_LENGTH} characters", Outcome.NOT_APPLICABLE)
+        is_reported = bool(self.text("topic_arn") and hooks.report_url(message, self.http.allowed_networks))
+        answered = self._ask("send_text_message", **self._parameters(message))
+        identity = answers.identity(answered.get("MessageId"))
+        if identity is None:
+            raise ProviderError("AWS End User Messaging accepted, but told no id", Outcome.UNKNOWN)
+        return base.Result(Outcome.ACCEPTED, identity, is_delivered=not is_reported)
+
+    def check(self) -> base.Health:
+        """Ask for the account's monthly limit. It is no balance, so it stands in the sentence."""
+        told = self._ask("describe_spend_limits").get("SpendLimits")
+        if not isinstance(told, list):
+            return base.Health(False, "AWS End User Messaging answered, but told nothing of its spend limits.")
+        limits = answers.objects(told)
+        limit = next((one.get("EnforcedLimit") for one in limits if one.get("Name") == LIMIT), None)
+        words = f"its spend limit is {limit} USD a month" if isinstance(limit, int) else "it tells no spend limit"
+        return base.Health(True, f"AWS End User Messaging accepts the access key; {words}.")
+
+    def asks_back(self) -> bool:
+        return bool(self.text("topic_arn"))
+
+    def verify_hook(self, request: base.HookRequest) -> None:
+        topic = self.text("topic_arn")
+        if not topic or request.method != "POST":
+            raise HookForged("no reports are set up")
+        try:
+            call = hooks.json_object(request.body)
+        except HookUnreadable as error:
+            raise HookForged(str(error)) from None
+        sns.verify(call, self._certificate(sns.certificate_url(call, topic)))
+
+    def parse_hook(self, request: base.HookRequest) -> base.HookReply:
+        """Read one event of the topic, or confirm our subscription to it."""
+        call = hooks.json_object(request.body)
+        if call.get("Type") == sns.CONFIRMATION:
+            self._confirm(call)
+            return base.HookReply()
+        event = hooks.json_object(str(call.get("Message")).encode("utf-8", "replace"))
+        word = str(event.get("eventType"))
+        if word not in _STATUSES:
+            return base.HookReply()
+        identity = answers.identity(event.get("messageId"))
+        if identity is None:
+            raise HookUnreadable("the report names no message")
+        status, context = _STATUSES[word], event.get("context")
+        receipt = base.Receipt(
+            status,
+            provider_message_id=identity,
+            message_id=hooks.our_id(context.get("message")) if isinstance(context, dict) else None,
+            error=f"AWS End User Messaging: {_REASONS[word]} ({word})" if status in hooks.NOT_DELIVERED else "",
+            provider_status=word,
+            price=_price(event),
+        )
+        return base.HookReply((receipt,))
+
+    def _parameters(self, message: base.OutgoingMessage) -> dict[str, Any]:
+        dlt = {"IN_ENTITY_ID": message.dlt_entity_id, "IN_TEMPLATE_ID": message.dlt_template_id}
+        optional = {
+            "OriginationIdentity": message.sender or self.text("sender"),
+            "ConfigurationSetName": self.text("configuration_set"),
+            "MaxPrice": self.text("max_price"),
+            "DestinationCountryParameters": {name: value for name, value in dlt.items() if value},
+        }
+        return {
+            "DestinationPhoneNumber": message.to,
+            "MessageBody": message.text,
+            "MessageType": "TRANSACTIONAL",
+            "TimeToLive": min(max(message.expires_in, MIN_TTL_SECONDS), MAX_TTL_SECONDS),
+            "Context": {"message": str(message.id)},
+            **{name: value for name, value in optional.items() if value},
+        }
+
+    def _ask(self, operation: str, **parameters: Any) -> dict[str, Any]:
+        from botocore.exceptions import ClientError
+
+        names = ("region", "access_key_id", "secret_access_key", "base_url")
+        client = libraries.amazon_client("pinpoint-sms-voice-v2", *(self.text(name) for name in names))
+        call = LibraryCall(self.http)
+        try:
+            with libraries.through_door(call):
+                answered = getattr(client, operation)(**parameters)
+        except ClientError as error:
+            raise _explain(error.response, call) from None
+        except ProviderError:
+            raise
+        except Exception:  # an answer that is not Amazon's breaks the parser in many ways
+            raise call.explain() from None
+        return answered if isinstance(answered, dict) else {}
+
+    def _certificate(self, url: str) -> bytes:
+        """Return Amazon's certificate, which all processes share. Raises :class:`HookForged` where there is none."""
+        name = f"certificate-{hashlib.sha256(url.encode()).hexdigest()}"
+        try:
+            kept = self.store.get(name)
+        except Exception:  # any error may come from the store
+            kept = None
+        if kept:
+            return kept.encode()
+        try:
+            answer = self.http.request("GET", url, timeout=ASK_BACK)
+        except ProviderError:
+            raise HookForged("Amazon's certificate cannot be had") from None
+        if answer.status != 200:
+            raise HookForged("Amazon's certificate cannot be had")
+        with suppress(Exception):  # any error may come from the store; without it the next call asks again
+            self.store.set(name, answer.text, CERTIFICATE_SECONDS)
+        return answer.body
+
+    def _confirm(self, call: Mapping[str, Any]) -> None:
+        try:
+            answer = self.http.request("GET", sns.confirmation_url(call, self.text("topic_arn")), timeout=ASK_BACK)
+        except ProviderError:
+            raise HookUnreadable("the subscription cannot be confirmed now") from None
+        if answer.status != 200:
+            raise HookUnreadable("Amazon did not take our confirmation of the subscription")
+
+
+def _explain(response: Mapping[str, Any], call: LibraryCall) -> ProviderError:
+    """Judge a refusal by Amazon's reason, else by the error's name. Its sentences may quote the number."""
+    usual = call.explain()
+    error = response.get("Error")
+    code = str(error.get("Code", "")) if isinstance(error, dict) else ""
+    word = next((word for word in (str(response.get("Reason", "")), code) if word in _ERRORS), None)
+    if word is None or call.answer is None or call.answer.status < 400:
+        return usual
+    outcome, words = _ERRORS[word]
+    return ProviderError(
+        f"AWS End User Messaging: {words} ({word})",
+        outcome,
+        provider_status=word,
+        retry_after=usual.retry_after,
+        is_suppressed=_ERRORS[word] is _OPTED_OUT,
+    )
+
+
+def _price(event: Mapping[str, Any]) -> base.MessagePrice | None:
+    """Return the price of a message with its carrier's fee; None where the event tells no price."""
+    message = prices.price(event.get("totalMessagePrice"), CURRENCY)
+    fee = prices.price(event.get("totalCarrierFee"), CURRENCY)
+    if message is None:
+        return None
+    return base.MessagePrice(message.amount + fee.amount, CURRENCY) if fee else message
