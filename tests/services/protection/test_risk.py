@@ -76,6 +76,10 @@ def test_a_denied_number_gets_none_and_the_message_fails_with_the_reason(api, as
     message = Message.objects.get()
     assert (message.status, message.error) == ("failed", "A risk check (Your server) denied it: a burner phone.")
     assert not message.is_counted and not GuardedSend.objects.exists()
+    story = read_timeline(Session.objects.get())
+    assert story.diagnosis.sentence == "No code was sent by SMS: a risk check (Your server) denied it: a burner phone."
+    assert [advice.page for advice in story.diagnosis.advice] == ["project"]
+    assert not any("skipped" in event.text for event in story.events)
     noted = Decision.objects.get(rule="risk_check")
     assert noted.figures == {"check": "callback", "verdict": "deny", "reason": "a burner phone"}
 

@@ -41,6 +41,8 @@ SECONDS = 0.3  # in all: a person is waiting, and a code goes out in a second or
 KEPT = timedelta(days=1)  # a SIM is seldom changed twice in a day, and pumping is paid for by then
 TOKEN_SECONDS = 240.0  # operators' tokens live for minutes at the least
 
+STOPPED = "A risk check ("  # how the error of a message begins that was not sent because of one
+
 _tokens: TTLCache[int, str] = TTLCache(fresh_seconds=TOKEN_SECONDS)  # by project
 
 
@@ -62,6 +64,11 @@ def why_not_to_send(message: ClaimedMessage, recipient: RecipientPolicy) -> str:
                 _note(project, address.text, name, judgement)
                 return error
     return ""
+
+
+def has_stopped(error: str | None) -> bool:
+    """Return whether a message with this error was not sent because of a risk check."""
+    return (error or "").startswith(STOPPED)
 
 
 def wants_challenge(project: ProjectConfig, to: str) -> bool:
@@ -186,11 +193,11 @@ def _consequence(project: ProjectConfig, name: str, judgement: Judgement, *, is_
     reason = f": {judgement.reason}" if judgement.reason else ""
     match judgement.verdict:
         case Verdict.DENY:
-            return f"A risk check ({CHECKS[name].label}) denied it{reason}."
+            return f"{STOPPED}{CHECKS[name].label}) denied it{reason}."
         case Verdict.CHALLENGE if not is_challenged:
-            return f"A risk check ({CHECKS[name].label}) asks for a challenge first{reason}."
+            return f"{STOPPED}{CHECKS[name].label}) asks for a challenge first{reason}."
         case Verdict.UNKNOWN if not project.risk.fails_open:
-            return f"A risk check ({CHECKS[name].label}) gave no answer{reason}."
+            return f"{STOPPED}{CHECKS[name].label}) gave no answer{reason}."
     return ""
 
 
