@@ -189,8 +189,8 @@ def test_what_is_no_passcode_is_refused(call, outbox, body, reason):
     assert outbox.messages == []
 
 
-@pytest.mark.parametrize("options", [{}, {"tenant": "shop", "application": APPLICATION}])
-def test_a_connection_without_the_ids_is_not_made(project, options):
+@pytest.mark.parametrize("options", [{"tenant": TENANT}, {"tenant": "shop", "application": APPLICATION}])
+def test_a_connection_with_half_of_the_ids_is_not_made(project, options):
     with pytest.raises(UserError):
         connections.add_connection(project=project.row, system="entra_email", options=options)
 
@@ -199,3 +199,12 @@ def test_the_page_shows_the_address_alone(connected):
     caching.clear_all()
     lines = connections.lines_of(connected.row, "the secret")
     assert [line.name for line in lines] == ["Target Url"]
+
+
+def test_without_the_ids_a_gateway_in_between_shows_the_connections_secret(client, project, outbox):
+    far = Far("entra_email", event, lambda body, secret: {"authorization": f"Bearer {secret}"}, to=MAIL, code=CODE)
+    connected = Connected(client, project, far)
+    assert connected.call(secret="another-secret-of-entra").status_code == 401
+    assert connected.call().data == SUCCESS
+    assert outbox.last.code == CODE
+    assert len(connections.lines_of(connected.row, connected.secret)) == 2

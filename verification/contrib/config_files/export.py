@@ -72,6 +72,7 @@ def setup_of(project: Project, write: Writer) -> dict[str, Any]:
         "lists": _lists(project),
         "alerts": {row.name: _alert_service(row, write) for row in project.alert_services.all()},
         **({"hosted_page": _hosted_page(project)} if sections.has_hosted_pages() else {}),
+        **{name: part.export(project, write) for name, part in sections.parts_of_apps().items()},
     }
 
 

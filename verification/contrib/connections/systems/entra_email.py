@@ -35,24 +35,27 @@ class System(base.System):
     tells_address = True
     url_name = "Target Url"
     declared = (
-        Option("tenant", _("Directory (tenant) ID"), _("Of the external tenant."), is_required=True),
+        Option("tenant", _("Directory (tenant) ID"), _("Of the external tenant.")),
         Option(
             "application",
             _("Application (client) ID"),
             _("Of the application that the extension's wizard has registered for this address."),
-            is_required=True,
         ),
         Option("keys_url", _("Address of the keys"), _("Where the tenant publishes its keys. Empty: Microsoft's own.")),
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, str]) -> None:
+        if not (values.get("tenant") or values.get("application")):
+            return
         for name in ("tenant", "application"):
             if not _UUID.fullmatch(values.get(name, "")):
                 raise UserError(f"{name}: {values.get(name, '')!r} is not an ID such as {CALLER}.")
 
     def prove(self, call: Call, secret: str, *, now: float) -> None:
-        """Check the token. The connection's own secret is of no use here: Entra sends none."""
+        """Check Entra's token; without the IDs the connection's secret, which a gateway in between may send."""
+        if not self.options["tenant"]:
+            return proofs.shared_secret(call, secret)
         tenant, application = self.options["tenant"].lower(), self.options["application"].lower()
         claims = proofs.access_token(call, self.options["keys_url"] or KEYS_URL.format(tenant=tenant), now=now)
         audience = str(claims.get("aud", "")).lower()
@@ -62,6 +65,7 @@ class System(base.System):
             raise ProofInvalid("the token is of another tenant")
         if claims.get("azp", claims.get("appid")) != CALLER:
             raise ProofInvalid("the token was not given to Microsoft's authentication events")
+        return None
 
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
         if text_at(body, "type") != EVENT:
@@ -87,4 +91,6 @@ class System(base.System):
         )
 
     def lines(self, url: str, secret: str) -> list[PastedLine]:
-        return [PastedLine(self.url_name, url)]
+        if self.options["tenant"]:
+            return [PastedLine(self.url_name, url)]
+        return [PastedLine(self.url_name, url), PastedLine("Bearer token", secret)]
