@@ -20,6 +20,8 @@ RECORDED = {rule["record"]: rule["expr"] for rule in ALL if "record" in rule}
 TESTS = yaml.safe_load((FOLDER / "rules.test.yml").read_text())["tests"]
 METRICS_PAGE = (ROOT / "docs" / "metrics.md").read_text()
 
+ROUTES = ROOT / "deploy" / "alertmanager" / "alertmanager.yml"
+
 has_prometheus = pytest.mark.skipif(not shutil.which("promtool"), reason="Prometheus is not installed")
 
 
@@ -124,3 +126,42 @@ def test_prometheus_takes_the_configuration_of_a_page(page, tmp_path):
     given = shown.replace("/etc/prometheus/watchword.rules.yml", str(FOLDER / "rules.yml"))
     (tmp_path / "prometheus.yml").write_text(given)
     assert "SUCCESS" in promtool("check", "config", str(tmp_path / "prometheus.yml"))
+
+
+@has_prometheus
+def test_prometheus_takes_the_heartbeat_which_always_fires(tmp_path):
+    assert "1 rules found" in promtool("check", "rules", "heartbeat.yml")
+    labels = {"alertname": "WatchwordHeartbeat", "severity": "none"}
+    alarm = {
+        "exp_labels": labels,
+        "exp_annotations": {"summary": "Prometheus judges its rules, and its alarms get out."},
+    }
+    fires = {"eval_time": "0m", "alertname": "WatchwordHeartbeat", "exp_alerts": [alarm]}
+    given = {"rule_files": [str(FOLDER / "heartbeat.yml")], "tests": [{"alert_rule_test": [fires]}]}
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(given))
+    assert "SUCCESS" in promtool("test", "rules", str(tmp_path / "test.yml"))
+
+
+@pytest.mark.skipif(not shutil.which("amtool"), reason="Alertmanager is not installed")
+@pytest.mark.parametrize(
+    ("labels", "receiver"),
+    [
+        ({"alertname": "WatchwordHeartbeat", "severity": "none"}, "heartbeat"),
+        ({"alertname": "WatchwordDown", "severity": "page"}, "telephone"),
+        ({"alertname": "WatchwordDeadlocks", "severity": "ticket"}, "mailbox"),
+    ],
+)
+def test_alertmanager_takes_the_example_and_sends_each_alarm_its_way(labels, receiver):
+    pairs = [f"{name}={value}" for name, value in labels.items()]
+    done = subprocess.run(
+        ["amtool", "config", "routes", "test", f"--config.file={ROUTES}", *pairs], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, receiver)
+
+
+def test_what_silences_another_alarm_and_what_is_silenced_are_alarms_of_ours():
+    rules = yaml.safe_load(ROUTES.read_text())["inhibit_rules"]
+    named = {
+        name for rule in rules for side in rule.values() for each in side for name in re.findall(r"Watchword\w+", each)
+    }
+    assert named and named <= {rule["alert"] for rule in RULES}

@@ -22,6 +22,15 @@ EVERYTHING = NEEDED | {
     "web": {"autoscaling": {"enabled": True}},
     "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "tls", "annotations": {"a": "b"}},
     "podMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
+    "prometheusRule": {"enabled": True, "labels": {"release": "prometheus"}},
+    "networkPolicy": {
+        "enabled": True,
+        "webFrom": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "ingress-nginx"}}}],
+        "metricsFrom": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}],
+        "privateTo": [{"to": [{"ipBlock": {"cidr": "10.0.0.5/32"}}], "ports": [{"port": 5432}]}],
+    },
+    "extraEnv": [{"name": "EMAIL_URL", "valueFrom": {"secretKeyRef": {"name": "mail", "key": "url"}}}],
+    "podAnnotations": {"reloader.stakater.com/search": "true"},
     "imagePullSecrets": [{"name": "registry"}],
     "nodeSelector": {"disk": "ssd"},
     "tolerations": [{"key": "codes", "operator": "Exists"}],
@@ -72,11 +81,22 @@ def answers():
         NEEDED | {"settings": {"SECRET_KEY": "in a file that anyone reads"}},
         NEEDED | {"webb": {"replicas": 3}},
         NEEDED | {"podMonitor": {"enable": True}},
+        NEEDED | {"extraEnv": [{"name": "ENCRYPTION_KEYS", "value": "in a file that anyone reads"}]},
     )
     return dict(
         zip(
-            ("least", "most", "no host", "no secret", "open secret", "mistyped", "mistyped within"),
-            rendered(NEEDED, EVERYTHING, *refused),
+            (
+                "least",
+                "most",
+                "walled",
+                "no host",
+                "no secret",
+                "open secret",
+                "mistyped",
+                "mistyped within",
+                "open key",
+            ),
+            rendered(NEEDED, EVERYTHING, NEEDED | {"networkPolicy": {"enabled": True}}, *refused),
             strict=True,
         )
     )
@@ -86,12 +106,12 @@ def by_name(answer):
     return {(each["kind"], each["metadata"]["name"]): each for each in answer["objects"]}
 
 
-@pytest.mark.parametrize("case", ["least", "most"])
+@pytest.mark.parametrize("case", ["least", "most", "walled"])
 def test_the_chart_renders_to_what_kubernetes_takes(answers, case):
     assert (answers[case]["wrong"], answers[case]["findings"]) == ([], [])
 
 
-@pytest.mark.parametrize("case", ["no host", "no secret", "open secret", "mistyped", "mistyped within"])
+@pytest.mark.parametrize("case", ["no host", "no secret", "open secret", "mistyped", "mistyped within", "open key"])
 def test_values_that_cannot_serve_are_refused_by_the_schema(answers, case):
     assert re.search("schema", answers[case]["error"])
 
@@ -110,8 +130,11 @@ def test_nothing_runs_but_what_was_asked_for(answers):
         ("HorizontalPodAutoscaler", "codes-web"),
         ("HorizontalPodAutoscaler", "codes-worker"),
         ("Ingress", "codes"),
+        ("NetworkPolicy", "codes-web"),
+        ("NetworkPolicy", "codes-workers"),
         ("PodDisruptionBudget", "codes-connections"),
         ("PodMonitor", "codes"),
+        ("PrometheusRule", "codes"),
     }
 
 
@@ -169,3 +192,72 @@ def test_prometheus_knows_the_pods_by_the_job_that_the_alarms_ask_for(answers):
     pods = [each["spec"]["template"]["metadata"]["labels"] for (kind, _), each in made.items() if kind == "Deployment"]
     jobs = set(re.findall(r'up\{job="([a-z]+)"\}', (ROOT / "deploy" / "prometheus" / "rules.yml").read_text()))
     assert {labels[label] for labels in pods} == jobs == {"watchword"}
+
+
+def pods_of(answer):
+    return {
+        each["metadata"]["name"]: each["spec"]["template"] for each in answer["objects"] if each["kind"] == "Deployment"
+    }
+
+
+def test_a_slow_start_is_no_reason_to_be_ended(answers):
+    """A probe of life begins once that of the start has passed, which waits for a minute."""
+    for pod in pods_of(answers["most"]).values():
+        container = pod["spec"]["containers"][0]
+        start = container["startupProbe"]
+        assert start["periodSeconds"] * start["failureThreshold"] == 60
+        assert "initialDelaySeconds" not in container["livenessProbe"]
+
+
+def test_every_pod_starts_again_with_a_secret_that_changed(answers):
+    """The digest is that of nothing here, where there is no cluster to look the secret up in."""
+    for pod in pods_of(answers["most"]).values():
+        annotations = pod["metadata"]["annotations"]
+        assert re.fullmatch("[0-9a-f]{64}", annotations["checksum/existing-secret"])
+        assert annotations["reloader.stakater.com/search"] == "true"
+    helpers = (CHART / "templates" / "_helpers.tpl").read_text()
+    assert 'lookup "v1" "Secret" .Release.Namespace .Values.existingSecret' in helpers
+
+
+def test_an_entry_of_another_secret_reaches_every_container(answers):
+    entry = {"name": "EMAIL_URL", "valueFrom": {"secretKeyRef": {"name": "mail", "key": "url"}}}
+    containers = [each for pod in pods_of(answers["most"]).values() for each in pod["spec"]["containers"]]
+    assert len(containers) == 5 and all(entry in each["env"] for each in containers)
+
+
+def test_the_operator_s_prometheus_gets_the_alarms_with_this_host_s_runbook(answers):
+    given = by_name(answers["most"])["PrometheusRule", "codes"]
+    ours = (ROOT / "deploy" / "prometheus" / "rules.yml").read_text()
+    assert given["spec"] == yaml.safe_load(ours.replace("codes.example.com", NEEDED["host"]))
+    assert given["metadata"]["labels"]["release"] == "prometheus"
+
+
+def test_a_chart_of_another_host_leads_to_the_runbook_there():
+    (answer,) = rendered(NEEDED | {"host": "codes.shop.example", "prometheusRule": {"enabled": True}})
+    groups = by_name(answer)["PrometheusRule", "codes"]["spec"]["groups"]
+    urls = {rule["annotations"]["runbook_url"] for group in groups for rule in group["rules"] if "alert" in rule}
+    assert urls and all(url.startswith("https://codes.shop.example/docs/guides/runbook/#") for url in urls)
+
+
+def peers(policy):
+    return [peer for rule in policy["spec"]["ingress"] for peer in rule["from"]]
+
+
+def test_only_those_who_are_named_reach_the_pods(answers):
+    made = by_name(answers["most"])
+    web, workers = made["NetworkPolicy", "codes-web"], made["NetworkPolicy", "codes-workers"]
+    policy = EVERYTHING["networkPolicy"]
+    assert peers(web) == policy["webFrom"] + policy["metricsFrom"]
+    assert peers(workers) == policy["metricsFrom"]
+    walled = by_name(answers["walled"])
+    assert peers(walled["NetworkPolicy", "codes-web"]) == [{"namespaceSelector": {}}]
+    assert peers(walled["NetworkPolicy", "codes-workers"]) == []
+
+
+def test_of_private_networks_pods_reach_what_is_named_and_no_metadata_of_a_cloud(answers):
+    for kind in ("web", "workers"):
+        egress = by_name(answers["most"])["NetworkPolicy", f"codes-{kind}"]["spec"]["egress"]
+        assert EVERYTHING["networkPolicy"]["privateTo"][0] in egress
+        (outside,) = [rule["to"] for rule in egress if "ports" not in rule]
+        closed = {network for peer in outside for network in peer["ipBlock"]["except"]}
+        assert {"10.0.0.0/8", "169.254.0.0/16", "192.168.0.0/16", "fc00::/7", "fe80::/10"} <= closed

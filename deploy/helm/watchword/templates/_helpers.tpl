@@ -12,6 +12,15 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 
+{{- define "watchword.podAnnotations" -}}
+{{- /* Empty where Helm reads no cluster. A digest tells nothing of what is in the secret. */}}
+{{- $secret := lookup "v1" "Secret" .Release.Namespace .Values.existingSecret }}
+checksum/existing-secret: {{ dig "data" dict $secret | toJson | sha256sum }}
+{{- with .Values.podAnnotations }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
 {{- define "watchword.image" -}}
 {{- with .Values.image -}}
 {{- if .digest }}{{ .repository }}@{{ .digest }}{{ else }}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
@@ -54,6 +63,9 @@ env:
   - {name: ALLOWED_HOSTS, value: {{ .Values.host | quote }}}
   {{- range $name, $value := omit .Values.settings "BASE_URL" "ALLOWED_HOSTS" }}
   - {name: {{ $name }}, value: {{ $value | quote }}}
+  {{- end }}
+  {{- with .Values.extraEnv }}
+  {{- toYaml . | nindent 2 }}
   {{- end }}
 volumeMounts:
   - {name: metrics, mountPath: /metrics}
