@@ -21,6 +21,8 @@ def main() -> None:
     if home not in sys.path:  # the wheel's command was started from another folder
         sys.path.insert(0, home)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if sys.argv[1:2] == ["up"] and "--demo" in sys.argv:
+        os.environ["PUBLIC_DEMO"] = "true"  # for the processes of `up`, too
     try:
         from django.conf import settings
     except ModuleNotFoundError:

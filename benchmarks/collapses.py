@@ -22,7 +22,7 @@ from functools import partial
 
 import django
 
-from benchmarks.season_facts import COUNTRIES, SHARE_OF_HOURS, TEXT_WORKS, Country, outages
+from verification.contrib.public_demo.season_facts import COUNTRIES, SHARE_OF_HOURS, TEXT_WORKS, Country, outages
 
 START = datetime(2026, 1, 5, tzinfo=UTC)  # any Monday
 HOUR = timedelta(hours=1)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.season import OWNER, PASSWORD, UNLUCKY
-from benchmarks.season_rows import OPERATOR
+from verification.contrib.public_demo.season import OWNER, PASSWORD, UNLUCKY
+from verification.contrib.public_demo.season_rows import OPERATOR
 
 INTO = Path("docs/images/console")
 PANEL = "/admin/verification/"

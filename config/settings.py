@@ -26,9 +26,10 @@ FORM_VERSION = "0.1.1"  # of <watchword-verify>, as our own pages load it; packa
 
 # A wheel's folder is the package manager's, which removes it with the next version: data lies elsewhere.
 IS_CHECKOUT = (BASE_DIR / "pyproject.toml").exists()
-HOME_DIR = Path(
-    env.str("WATCHWORD_HOME", default=str(BASE_DIR / "var" if IS_CHECKOUT else Path.home() / ".local/share/watchword"))
-)
+# Everybody may look at the panel, and nothing is sent: docs/demo.md. Such a service has a folder of its own.
+IS_PUBLIC_DEMO = env.bool("PUBLIC_DEMO", default=False)
+_home = BASE_DIR / "var" if IS_CHECKOUT else Path.home() / ".local/share/watchword"
+HOME_DIR = Path(env.str("WATCHWORD_HOME", default=str(_home / "demo" if IS_PUBLIC_DEMO else _home)))
 DATABASE_URL = env.address(
     "DATABASE_URL", ("postgres", "postgresql"), default="", example="postgres://user:password@host/name"
 )
@@ -51,6 +52,8 @@ if _missing and not IS_EMBEDDED:
         f"{' and '.join(_missing)} not set. Production needs both addresses; EMBEDDED=true runs what is missing here,"
         " by the rules for development."
     )
+if IS_PUBLIC_DEMO and not IS_EMBEDDED:
+    raise ImproperlyConfigured("PUBLIC_DEMO shows a database of its own to everybody: it takes no DATABASE_URL.")
 EMBEDDED = EmbeddedServers(
     HOME_DIR,
     durable=env.bool("EMBEDDED_DURABLE", default=True),
@@ -73,7 +76,7 @@ OUTBOUND_ALLOWED_NETWORKS = env.list(
 # one core of a laptop busy for about 0.3 seconds. Judging an answer takes us one try, about 2 milliseconds.
 ALTCHA_COST = env.number("ALTCHA_COST", default=5_000, least=1)
 # Lets the providers `console` and `inbox` run, which show codes to whoever reads the worker's output or the panel.
-SHOW_CODES_TO_OPERATORS = env.bool("SHOW_CODES_TO_OPERATORS", default=IS_EMBEDDED)
+SHOW_CODES_TO_OPERATORS = not IS_PUBLIC_DEMO and env.bool("SHOW_CODES_TO_OPERATORS", default=IS_EMBEDDED)
 CHALLENGE_VERIFY_URLS: dict[str, str] = {}  # by provider, in place of the vendors' own; for tests
 
 # --- secrets -----------------------------------------------------------------------------------------------------
@@ -96,6 +99,7 @@ CONTRIB = (
     "twilio",
 )  # the apps in verification/contrib
 WITHOUT_APPS = env.some("WITHOUT_APPS", CONTRIB)
+PUBLIC_DEMO_APPS = ["verification.contrib.public_demo"] if IS_PUBLIC_DEMO else []
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",
     "verification.admin.apps.PanelConfig",
@@ -112,6 +116,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "verification",
     *(f"verification.contrib.{name}" for name in CONTRIB if name not in WITHOUT_APPS),
+    *PUBLIC_DEMO_APPS,
 ]
 MIDDLEWARE = [
     "verification.api.middleware.RequestIdMiddleware",
@@ -128,6 +133,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "verification.api.page_middleware.PageUserMiddleware",
+    *(f"{app}.middleware.VisitorMiddleware" for app in PUBLIC_DEMO_APPS),
     "verification.admin.auth.middleware.PanelMiddleware",
     "verification.api.page_middleware.PageMessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -315,6 +321,8 @@ _email_url = env.address(
     "EMAIL_URL", env.EMAIL_SCHEMES, default="consolemail://", example="smtp+tls://user:password@host:587"
 )
 vars().update(env.email_url_config(_email_url))  # alerts to owners
+if IS_PUBLIC_DEMO:
+    EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
 EMAIL_TIMEOUT = 10  # seconds, after which an alert is mailed again later
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.str("EMAIL_FROM", default=f"watchword@{urlsplit(BASE_URL).hostname}")
 # Who may read the metrics; without it there are none, and nothing is counted for them.

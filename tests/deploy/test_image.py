@@ -12,7 +12,7 @@ from tests.servers.postgres import PostgresServer
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
 OURS = ("web", "worker", "connections", "migrate")
 # What only a service with servers of its own reads, and what is decided when the image is made.
-NOT_IN_CONTAINERS = {"EMBEDDED", "EMBEDDED_DURABLE", "WATCHWORD_HOME", "STATIC_ROOT", "DEBUG"}
+NOT_IN_CONTAINERS = {"EMBEDDED", "EMBEDDED_DURABLE", "WATCHWORD_HOME", "STATIC_ROOT", "DEBUG", "PUBLIC_DEMO"}
 
 
 def settings_that_are_read():

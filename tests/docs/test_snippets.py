@@ -31,6 +31,7 @@ from verification.services.providers import price_lists
 
 # What a page shows and a test runs whole. The test's own text names the page.
 RUN = {
+    ("docs/demo.md", "ini"): "tests/contrib/public_demo/test_public_demo.py",
     ("docs/first-code.md", "go"): "tests/docs/test_first_code.py",
     ("docs/first-code.md", "java"): "tests/docs/test_first_code.py",
     ("docs/first-code.md", "php"): "tests/docs/test_first_code.py",

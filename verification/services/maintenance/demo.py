@@ -19,7 +19,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from providers.adapters.inbox import InboxMessage, read
-from verification.models import SESSION_EVENTS, ApiKey, ChannelType, Membership, Project, Provider
+from verification.models import SESSION_EVENTS, ApiKey, ChannelType, Membership, Message, Project, Provider
 from verification.services.projects.keys import digest_of
 from verification.services.projects.projects import NewProject, create_project, equip
 from verification.services.providers.accounts import add_provider, add_sandbox
@@ -55,6 +55,19 @@ def ensure_demo(path: Path) -> Demo:
     return _still_true(demo)
 
 
+@transaction.atomic
+def ensure_sandbox_demo(path: Path) -> Demo:
+    """Return the demo that visitors of a public one try, and make it if there is none: a test project, and no user."""
+    demo = _read(path)
+    if demo is None or not ApiKey.objects.filter(digest=digest_of(demo.api_key)).exists():
+        new = create_project(name=PROJECT_NAME, is_sandbox=True)
+        add_sandbox(new.project)
+        keys = {"api_key": new.api_key, "secret_key": new.secret_key, "webhook_secret": new.webhook_secret}
+        demo = Demo(project=new.project.pk, **keys, admin_user="", admin_password="")
+        _write(path, demo)
+    return demo
+
+
 def path() -> Path:
     """Return where the demo's file is."""
     return Path(settings.HOME_DIR / "demo.json")
@@ -71,6 +84,12 @@ def read_inbox(demo: Demo) -> list[InboxMessage]:
     inboxes = Provider.objects.filter(project=demo.project, type="inbox").values_list("pk", flat=True)
     kept = [message for inbox in inboxes for message in read(ProviderStore(inbox))]
     return sorted(kept, key=lambda message: message.at, reverse=True)
+
+
+def newest_messages(demo: Demo, *, most: int) -> list[Message]:
+    """Return what was sent lately, the newest first: the sandbox keeps no texts, and its recipients are nobody's."""
+    sent = Message.objects.filter(project=demo.project).select_related("recipient")
+    return list(sent.order_by("-created_at")[:most])
 
 
 def _read(path: Path) -> Demo | None:

@@ -39,6 +39,7 @@ FAILED_CHALLENGES_PER_MINUTE = 60
 # By one user of the panel who sees recipients masked. A mask hides five digits at least, so that all of them take three
 # weeks; whoever answers calls looks up fewer.
 LOOK_UPS = 30
+VISITS_PER_MINUTE = 240  # requests to a public demo from one client address: a page of the panel asks for a dozen files
 LOOK_UP_MINUTES = 10
 IPV6_SITE_PREFIX = 64  # bits: one subscriber's network
 IPV6_SUBNET_PREFIX = 48  # bits: one subscriber may be given 65,536 networks of 64 bits (RFC 6177)
@@ -165,6 +166,16 @@ def count_look_up(user_id: int) -> None:
     """Count one look-up by a whole address, by this user of the panel. Raises ``rate_limited``."""
     item = RateLimitItemPerMinute(LOOK_UPS, LOOK_UP_MINUTES)
     _hit(item, f"look-up:{user_id}", "Too many recipients were looked up.")
+
+
+def count_visit(client_address: str) -> None:
+    """Count one request to a public demo. Raises ``rate_limited``."""
+    item = RateLimitItemPerMinute(VISITS_PER_MINUTE)
+    _hit(
+        item,
+        f"visit:{network_of(client_address)}",
+        f"This demo answers {VISITS_PER_MINUTE} requests a minute from one address.",
+    )
 
 
 def network_of(client_address: str) -> str:

@@ -9,7 +9,9 @@ from typing import Any
 PEOPLE = {"dev": "developer", "ana": "analyst", "sol": "support"}  # beside the owner, each with the owner's password
 OPERATOR = "operator"
 PREFIX_FIGURES = {"numbers": 11, "limit": 10, "minutes": 10}
-REFUSALS = (  # rule, subject, country, its figures, and about how many a day
+REFUSALS: tuple[
+    tuple[str, str, str, dict[str, Any], int], ...
+] = (  # rule, subject, country, its figures, and about how many a day
     ("prefix", "+62812345", "ID", PREFIX_FIGURES, 4),
     ("country", "KP", "", {"channel": "sms"}, 1),
     ("too_many_sends", "+91***5210", "", {"channel": "sms"}, 6),
@@ -19,25 +21,30 @@ REFUSALS = (  # rule, subject, country, its figures, and about how many a day
 DAYS_OF_REFUSALS = 30
 
 
-def add_people(project: Any, password: str) -> None:
+def add_people(project: Any, owner: str, password: str) -> None:
     from django.contrib.auth.models import User
 
     from verification.models import Membership
 
+    user = User.objects.create_user(owner, email=f"{owner}@shop.example", password=password, is_staff=True)
+    Membership.objects.create(project=project, user=user, role="owner", sees_addresses=True)
     for name, role in PEOPLE.items():
         user = User.objects.create_user(name, email=f"{name}@shop.example", password=password, is_staff=True)
         Membership.objects.create(project=project, user=user, role=role)
     User.objects.create_superuser(OPERATOR, email="operator@host.example", password=password)
 
 
-def add_rows(project: Any, recipients: dict[str, int], now: datetime, chance: random.Random) -> None:
+def add_rows(
+    project: Any, recipients: dict[str, int], now: datetime, chance: random.Random, *, has_callers: bool
+) -> None:
     from verification.models import GuardBlock, KeyKind, ListEntry, Suppression
     from verification.services.projects import test_logins
     from verification.services.projects.keys import issue_key
 
-    for kind in (KeyKind.API, KeyKind.SECRET):
-        issue_key(project=project, kind=kind)
-    test_logins.add_test_login(project=project, to="reviewer@shop.example", code="123456")
+    if has_callers:
+        for key in (KeyKind.API, KeyKind.SECRET):
+            issue_key(project=project, kind=key)
+        test_logins.add_test_login(project=project, to="reviewer@shop.example", code="123456")
     for kind, subject, value in (
         ("block", "prefix", "+882"),
         ("block", "domain", "mailinator.com"),
@@ -120,7 +127,7 @@ def add_guarded_sends(project: Any, now: datetime) -> None:
             country=country_of(row.recipient.address),
             is_manual=False,
             created_at=row.created_at,
-            verified_at=verified.get(row.session_id),
+            verified_at=verified.get(row.session_id or ""),
         )
         for row in rows
     )

@@ -1,0 +1,39 @@
+"""What every request of a visitor passes: it is counted, may only read, and is logged in to the panel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+
+from django.contrib.auth import login
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+from verification.contrib.public_demo.world import VISITOR
+from verification.core.errors import ApiError
+from verification.core.networks import client_address
+from verification.services.protection.limits import count_visit
+
+READING = ("GET", "HEAD", "OPTIONS")
+# What visitors may send: verifications in the sandbox, and the choice of a language, which is a cookie of theirs.
+OPEN = ("/session/", "/demo/redeem", "/admin/language/")
+PANEL = "/admin/"
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+class VisitorMiddleware:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            count_visit(client_address(request))
+        except ApiError as refusal:
+            problem = {"code": refusal.problem_code, "detail": refusal.detail, "status": refusal.status}
+            return JsonResponse(problem, status=refusal.status, headers={"Retry-After": str(refusal.retry_after)})
+        if request.method not in READING and not request.path_info.startswith(OPEN):
+            return render(request, "public_demo/read_only.html", status=HTTPStatus.FORBIDDEN)
+        if request.path_info.startswith(PANEL) and not request.user.is_authenticated:
+            login(request, User.objects.get(username=VISITOR), BACKEND)
+        return self.get_response(request)
