@@ -16,7 +16,6 @@ import django
 from benchmarks.kept import migrated
 from verification.contrib.public_demo.season import DAYS, OWNER, PASSWORD, SESSIONS_A_DAY, UNLUCKY, fill
 from verification.contrib.public_demo.season_rows import OPERATOR, PEOPLE
-from verification.contrib.text_trials.draw import draw
 
 
 def main() -> int:
@@ -27,6 +26,8 @@ def main() -> int:
     options = parser.parse_args()
     os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", WATCHWORD_HOME=str(options.keep.resolve()))
     django.setup()
+    from verification.contrib.text_trials.draw import draw  # which needs the models
+
     with migrated():
         fill(lambda line: print(line, file=sys.stderr, flush=True), days=options.days, a_day=options.a_day, draw=draw)
         print(f"The owner is {OWNER}, the password: {PASSWORD}. Somebody got no code yesterday at noon: {UNLUCKY}")

@@ -8,7 +8,7 @@ from django.views.generic import RedirectView
 
 from verification.admin.apps import discover
 from verification.api import urls as api_urls
-from verification.api.reference import views
+from verification.api.reference import for_agents, views
 
 CONTRIB = "verification.contrib."  # the apps that an installation may leave out
 
@@ -26,6 +26,8 @@ urlpatterns = [
         for each in apps.get_app_configs()
         if each.name.startswith(CONTRIB) and module_has_submodule(each.module, "urls")
     ],
+    path("llms.txt", for_agents.index),
+    path("llms-full.txt", for_agents.full),
     path("docs/", views.reference),
     path("docs/errors/", views.errors),
     path("docs/errors/<slug:code>/", views.error),

@@ -117,8 +117,12 @@ def pages_of(panel):
         "project_webhook_secret",
         "project_show_file",
         "project_show_hosted_page",
+        "project_show_connections",
     ):
         yield reverse(f"admin:verification_{name}", args=(panel.project.pk,))
+    for system in ("entra_email", "generic", "zitadel"):
+        address = reverse("admin:verification_project_add_connection", args=(panel.project.pk,))
+        yield f"{address}?system={system}"
     for section in SECTIONS:
         yield section_address(panel.project, section.slug)
     yield reverse("admin:verification_project_show_people", args=(panel.project.pk,))

@@ -9,7 +9,7 @@ from tests.browser.test_access import AXE, JUDGE
 from tests.conftest import ROOT
 from tests.fakes.siteverify import SECRET, SITE_KEY, Siteverify
 from verification.models import Session
-from verification.services.projects.settings import seal_challenge_secret
+from verification.services.projects.settings import seal_secret
 from verification.services.texts.rendering import languages
 
 pytestmark = [
@@ -49,7 +49,7 @@ def test_a_vendors_challenge_is_loaded_on_demand_and_its_answer_sent(form, vendo
     form.page.route(f"{VENDORS[vendor]}/**", script)
     with Siteverify(vendor) as endpoint:
         settings.CHALLENGE_VERIFY_URLS = {vendor: endpoint.url}
-        secret = seal_challenge_secret(form.project.row, SECRET)
+        secret = seal_secret(form.project.row, "challenge_secret", SECRET)
         form.project.set(
             challenge_mode="always",
             challenge_provider=vendor,
@@ -67,7 +67,7 @@ def test_a_vendors_challenge_is_loaded_on_demand_and_its_answer_sent(form, vendo
 
 
 def test_a_vendors_script_that_is_blocked_is_told(form):
-    secret = seal_challenge_secret(form.project.row, SECRET)
+    secret = seal_secret(form.project.row, "challenge_secret", SECRET)
     form.project.set(
         challenge_mode="always", challenge_provider="turnstile", challenge_site_key=SITE_KEY, challenge_secret=secret
     )

@@ -44,6 +44,7 @@ def machine(tmp_path, monkeypatch):
     """An operator's folder, with the files that pages name."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "turnstile-secret.txt").write_text("0x4AAAAAAASecret")
+    (tmp_path / "twilio-secret.txt").write_text("the-secret-of-an-account")
     (tmp_path / "password.txt").write_text("hunter2")
     return tmp_path
 

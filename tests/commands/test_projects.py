@@ -9,7 +9,7 @@ from tests.commands.running import run, run_json
 from verification.core.errors import ApiError
 from verification.models import ApiKey, Membership, MessageTemplate, Project, TestLogin
 from verification.services.projects.keys import authenticate
-from verification.services.projects.settings import challenge_secret_of
+from verification.services.projects.settings import secret_of
 from verification.services.projects.test_logins import code_of
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 
@@ -202,7 +202,7 @@ def test_setproject_takes_a_secret_from_a_file_and_never_shows_it(project, tmp_p
     shown = run_json("setproject", str(project.id), *values)
     assert "challenge_secret" not in shown and shown["challenge_mode"] == "always"
     row = Project.objects.get(pk=project.id)
-    assert challenge_secret_of(row) == "0x4AAA-hush"
+    assert secret_of(row, "challenge_secret") == "0x4AAA-hush"
     assert b"hush" not in bytes(row.challenge_secret)
     assert row.challenge_hosts == ["shop.example", "com.shop.app"]
 

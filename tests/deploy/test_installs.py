@@ -25,6 +25,7 @@ PYPI = {
     "kubernetes-validate": "its authors; .ci/run, at one version",
     "openapi-generator-cli": "OpenAPI Tools",
     "openapi-python-client": "the OpenAPI generators' openapi-generators",
+    "pillow": "its authors; by hand, at one version",
     "pip-audit": "PyPA; a workflow, at one version",
     "pre-commit": "its author; .ci/run, at one version",
     "twilio": "Twilio",

@@ -43,6 +43,7 @@ def test_the_wheel_asks_for_what_the_lists_name():
         "vendors": pins("vendors"),
         "sentry": pins("production"),
         "traces": pins("traces"),
+        "mcp": pins("mcp"),
     }
 
 

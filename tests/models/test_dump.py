@@ -138,7 +138,7 @@ def test_nothing_stored_opens_what_is_encrypted(stored):
     for column in COLUMNS:
         for ciphertext, *bound_to in column.rows().values_list(column.column, *column.bound_to):
             sealed.append((bytes(ciphertext), column.binding(*bound_to).encode()))
-    assert len(sealed) >= len(COLUMNS) - 3
+    assert len(sealed) >= len(COLUMNS) - 3 - 3  # the secrets of risk checks
     for ciphertext, binding in sealed:
         for cipher in candidates:
             with contextlib.suppress(InvalidTag):

@@ -196,6 +196,13 @@ def challenge_secret_binding(project_public_id: object) -> str:
     return f"project:{project_public_id}:challenge"
 
 
+def project_secret_binding(project_public_id: object, name: str) -> str:
+    """Bind a setting of a project that is a secret. That of its challenges has a name from before there were others."""
+    if name == "challenge_secret":
+        return challenge_secret_binding(project_public_id)
+    return f"project:{project_public_id}:{name}"
+
+
 def alert_service_binding(service_uuid: object) -> str:
     """Bind by UUID, which a service has before its row is first saved."""
     return f"alert_service:{service_uuid}:secret"

@@ -33,3 +33,7 @@ DIGITS_BESIDE_LETTERS = "23456789"  # without 0 and 1, for the same reason
 def code_pattern(characters: str) -> str:
     """Return the regular expression of a code whose characters are of this class, such as ``0-9``."""
     return f"[{characters}]{{{SHORT_CODE}}}|[{characters}]{{{LONG_CODE}}}"
+
+
+# NIST SP 800-63B-4, section 3.1.3.2: the longest that a secret sent out of band is good for.
+NIST_SESSION_SECONDS: Final = 600

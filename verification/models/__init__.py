@@ -64,6 +64,7 @@ from verification.models.recipients import (
     Suppression,
     TestLogin,
 )
+from verification.models.risk import RiskVerdict
 from verification.models.sessions import REFERENCE_MAX_LENGTH, Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.shared import SESSION_EVENTS, Choice, EventType
 from verification.models.texts import MessageTemplate, TextVariant, TextVariantFigures
@@ -73,6 +74,7 @@ __all__ = [
     "Invitation",
     "RIGHTS",
     "Right",
+    "RiskVerdict",
     "Role",
     "roles_with",
     "ALL_SENDING",

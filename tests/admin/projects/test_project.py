@@ -14,7 +14,7 @@ from verification.admin.projects.sections import SECTIONS
 from verification.models import ApiKey, Channel, Membership, Message, Project, Role, Session
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects import deletion
-from verification.services.projects.settings import challenge_secret_of
+from verification.services.projects.settings import secret_of
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 
 pytestmark = pytest.mark.django_db
@@ -65,7 +65,11 @@ def test_each_section_opens_and_is_the_current_one_in_the_list_beside_it(panel):
         response = client.get(page)
         assert [line.title for line in sections(response).values() if line.is_current] == [section.title]
         assert f"<h2>{escape(section.title)}</h2>" in response.content.decode()
-        assert set(response.context["adminform"].form.fields) <= {*section.all_fields, "new_challenge_secret", "preset"}
+        assert set(response.context["adminform"].form.fields) <= {
+            *section.all_fields,
+            *(f"new_{name}" for name in SECRETS),
+            "preset",
+        }
 
 
 def test_the_list_leads_to_what_the_role_may_open(panel):
@@ -215,10 +219,10 @@ TURNSTILE = {"challenge_mode": "always", "challenge_provider": "turnstile", "cha
 
 def test_the_secret_of_challenges_is_kept_and_shown_nowhere(panel):
     page = change(panel, **TURNSTILE, new_challenge_secret="0x4AAA-hush")
-    assert challenge_secret_of(panel.project) == "0x4AAA-hush"
+    assert secret_of(panel.project, "challenge_secret") == "0x4AAA-hush"
     assert "hush" not in page.content.decode()
     again = change(panel, challenge_min_score="0.7")
-    assert challenge_secret_of(panel.project) == "0x4AAA-hush"
+    assert secret_of(panel.project, "challenge_secret") == "0x4AAA-hush"
     assert "hush" not in again.content.decode()
     history = panel.as_("owner").get(
         reverse("admin:verification_project_history", args=(panel.project.pk,)), follow=True

@@ -23,7 +23,7 @@ from verification.core import bulkhead, caching
 from verification.core.bulkhead import Wait
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
 from verification.services.maintenance import retention
-from verification.services.projects.settings import seal_challenge_secret
+from verification.services.projects.settings import seal_secret
 from verification.services.protection import challenges, limits
 
 pytestmark = pytest.mark.django_db
@@ -62,7 +62,7 @@ def vendor(request, project, settings):
             challenge_mode="always",
             challenge_provider=name,
             challenge_site_key=SITE_KEY,
-            challenge_secret=seal_challenge_secret(project.row, SECRET),
+            challenge_secret=seal_secret(project.row, "challenge_secret", SECRET),
             challenge_hosts=[HOST],
         )
         yield endpoint
@@ -353,7 +353,7 @@ def test_wrong_answers_in_one_project_hold_off_nobody_in_another(api, project, v
         challenge_mode="always",
         challenge_provider=vendor.vendor,
         challenge_site_key=SITE_KEY,
-        challenge_secret=seal_challenge_secret(neighbour.row, SECRET),
+        challenge_secret=seal_secret(neighbour.row, "challenge_secret", SECRET),
         challenge_hosts=[HOST],
     )
     api.client.defaults["REMOTE_ADDR"] = STRANGER
@@ -442,7 +442,7 @@ def test_the_limit_of_an_address_holds_while_the_vendor_is_away(api, vendor, pro
 
 
 def test_a_wrong_secret_is_the_operators_to_hear_of(api, vendor, project, caplog):
-    project.set(challenge_secret=seal_challenge_secret(project.row, "mistyped"))
+    project.set(challenge_secret=seal_secret(project.row, "challenge_secret", "mistyped"))
     assert problem(api.create(challenge_token="good")) == (503, "challenge_unavailable")
     [record] = [record for record in caplog.records if record.levelno == logging.ERROR]
     assert "turnstile is misconfigured: it does not accept our request" in record.getMessage()
@@ -451,7 +451,7 @@ def test_a_wrong_secret_is_the_operators_to_hear_of(api, vendor, project, caplog
 
 def test_a_secret_for_tests_is_refused_in_production(api, vendor, project, settings, caplog):
     dummy = "1x0000000000000000000000000000000AA"
-    project.set(challenge_secret=seal_challenge_secret(project.row, dummy))
+    project.set(challenge_secret=seal_secret(project.row, "challenge_secret", dummy))
     settings.IS_EMBEDDED = False
     assert problem(api.create(challenge_token="good")) == (503, "challenge_unavailable")
     assert "lets everybody pass" in caplog.text

@@ -9,6 +9,10 @@ from verification.contrib.config_files.load import read
 needs_hosted_page = pytest.mark.skipif(
     not apps.is_installed("verification.contrib.hosted"), reason="files have a part for the hosted page with it alone"
 )
+needs_connections = pytest.mark.skipif(
+    not apps.is_installed("verification.contrib.connections"),
+    reason="files have their part with them alone",
+)
 
 
 def file_with(projects):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.commands.running import run
-from tests.contrib.config_files.files import document, needs_hosted_page
+from tests.contrib.config_files.files import document, needs_connections, needs_hosted_page
 from tests.snippets import block, commands
 from verification.contrib.config_files import plan
 from verification.contrib.config_files.management.commands.apply import VARIABLE
@@ -18,12 +18,14 @@ GUIDE = (Path(__file__).resolve().parents[3] / "docs" / "configuration-file.md")
 (EXAMPLE,) = re.findall(r"^```yaml\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
 
 
+@needs_connections
 @needs_hosted_page
 @pytest.mark.django_db
 def test_the_example_is_applied_and_then_holds():
     secrets = {
         "shop_gateway_password": "hunter2",
         "shop_team_chat": "https://hooks.slack.example/1",
+        "shop_okta": "the-secret-of-okta-0",
     }.get
     plan.apply(document(EXAMPLE), find_secret=secrets)
     project = Project.objects.get(name="Shop")
@@ -32,6 +34,7 @@ def test_the_example_is_applied_and_then_holds():
     assert plan.plan(document(EXAMPLE), find_secret=secrets).is_empty
 
 
+@needs_connections
 @needs_hosted_page
 def test_the_example_has_every_part():
     (shop,) = document(EXAMPLE).value["projects"].values()
@@ -42,6 +45,7 @@ def test_it_names_what_the_command_reads():
     assert f"begins with `{VARIABLE}`" in GUIDE
 
 
+@needs_connections
 @needs_hosted_page
 @pytest.mark.django_db
 def test_a_set_up_is_written_shown_and_brought_back_with_its_secrets(tmp_path, monkeypatch):
@@ -53,6 +57,7 @@ def test_a_set_up_is_written_shown_and_brought_back_with_its_secrets(tmp_path, m
     [(name, _)] = re.findall(r"^(WATCHWORD_SECRET_\w+)=(\S+) manage", block(page, "sh", "--secrets"), re.MULTILINE)
     monkeypatch.setenv(name, "hunter2")
     monkeypatch.setenv("WATCHWORD_SECRET_SHOP_TEAM_CHAT", "https://hooks.slack.example/1")
+    monkeypatch.setenv("WATCHWORD_SECRET_SHOP_OKTA", "the-secret-of-okta-0")
     with pytest.raises(SystemExit) as ended:
         run(*changes[0][1:])
     assert ended.value.code == 2  # as the page says of --dry-run

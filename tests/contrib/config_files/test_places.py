@@ -6,7 +6,7 @@ What people set up is what the audit log watches. Who adds a model or a field to
 import pytest
 from django.apps import apps
 
-from tests.contrib.config_files.files import needs_hosted_page
+from tests.contrib.config_files.files import needs_connections, needs_hosted_page
 from verification.contrib.config_files import sections
 from verification.contrib.config_files.schema import schema
 from verification.models.audit import WATCHED
@@ -23,6 +23,7 @@ PLACES = {  # a model: its part of the file, and its fields there
     "verification.Channel": ("channels", {*sections.CHANNEL, "type"}),
     "verification.FallbackStep": ("fallback", {*sections.STEP, "position"}),
     "verification.HostedPage": ("hosted_page", {*sections.HOSTED_PAGE}),
+    "verification.IdentityConnection": ("connections", {"system", "channel", "name", "options", "secret"}),
     "verification.ListEntry": ("lists", {*sections.ENTRY, "kind", "subject", "value"}),
     "verification.MessageTemplate": ("texts", {*sections.TEXT, "channel", "language"}),
     "verification.Project": ("settings", {*sections.SETTINGS, "name", *absent_settings()}),
@@ -37,7 +38,6 @@ IN_NO_FILE = {
     "verification.ApiKey": "a key is shown once, where it was made",
     "verification.ExchangeRate": "the operator's, for all projects",
     "verification.GuardBlock": "happened; a file would lift it again and again",
-    "verification.IdentityConnection": "its secret is shown once, where it was made",
     "verification.Invitation": "a person",
     "verification.KillSwitch": "the operator's, and never resumed by a file",
     "verification.Membership": "a person's right",
@@ -51,6 +51,7 @@ IN_NO_FILE = {
 FIELDS_IN_NO_FILE = {
     "verification.AlertService": {"uuid", "told_at", "tried_at", "error"},
     "verification.Channel": {"effective_budget"},  # follows from the budget and the operator's ceiling
+    "verification.IdentityConnection": {"public_id", "last_used_at"},  # drawn; happened
     "verification.HostedPage": {"logo", "key", "key_text"},  # a picture, and the key that the page draws for itself
     "verification.Project": {
         "is_enabled",
@@ -61,6 +62,7 @@ FIELDS_IN_NO_FILE = {
     # The number of the price list, which stands as prices; drawn; told by the vendor.
     "verification.Provider": {"uuid", "hook_secret", "price_list", "checked_at"},
 }
+NEEDED = {"hosted_page": [needs_hosted_page], "connections": [needs_connections]}  # of the apps that bring a part
 FURTHER = {"id", "project", "provider", "created_at"}  # what a row belongs to, and when it came
 
 
@@ -71,10 +73,7 @@ def test_every_model_that_people_set_up_has_its_place_or_a_reason():
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[needs_hosted_page] if part == "hosted_page" else [], id=name)
-        for name, (part, _) in PLACES.items()
-    ],
+    [pytest.param(name, marks=NEEDED.get(part, []), id=name) for name, (part, _) in PLACES.items()],
 )
 def test_every_field_of_it_has_its_place_or_a_reason(name):
     part, fields = PLACES[name]

@@ -410,7 +410,7 @@ def test_many_stories_take_as_many_statements_as_one(making, django_assert_num_q
             created_at=began,
             expires_at=began + timedelta(minutes=3),
         )
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         told = in_brief(Session.objects.all(), [])
     assert [rows.began_at for rows, _ in told] == [after(400), after(200), BEGAN]
 

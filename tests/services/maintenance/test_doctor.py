@@ -365,3 +365,37 @@ def test_no_finding_tells_a_secret(production, project):
     told = str(examine(AIMS, ["settings", "secrets", "database", "providers", "queue"]))
     keys = [django_settings.SECRET_KEY, project.api_key, project.secret_key, "hunter2", "password" * 5]
     assert [key for key in keys if key in told] == []
+
+
+# --- codes -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_a_project_of_four_digits_is_told_and_one_of_six_is_not():
+    short = factories.project()
+    assert names("codes") == set()
+    short.set(code_length=4)
+    assert names("codes") == {"short-codes"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("channels", "settings", "found"),
+    [
+        (("sms",), {}, {"nist-sim"}),
+        (("sms",), {"risk_sms": ["callback"], "risk_callback_url": "https://shop.example/risk"}, set()),
+        (("messenger_b",), {}, set()),
+        (("messenger_b", "email"), {}, {"nist-email"}),
+        (("voice",), {"code_length": 4}, {"nist-codes", "short-codes"}),
+        (("voice",), {"session_seconds": 900}, {"nist-codes"}),
+    ],
+)
+def test_where_a_project_falls_short_of_nists_standard_it_is_told(channels, settings, found):
+    factories.project(channels=channels).set(assurance="nist", **settings)
+    assert names("codes") == found
+
+
+@pytest.mark.django_db
+def test_a_channel_that_makes_sessions_live_longer_than_nist_allows_is_told():
+    factories.project(channels=("voice",), assurance="nist").channel("voice", session_seconds=601)
+    assert names("codes") == {"nist-life"}

@@ -13,9 +13,10 @@ from tests.admin.rows import a_connection, an_alert_service
 from tests.commands.running import run, run_json
 from verification.core import caching, crypto
 from verification.models import Message, Project, Provider, Session, TestLogin, WebhookSecret
+from verification.models.project_settings import SECRETS
 from verification.services.delivery.receipts import find_provider
 from verification.services.maintenance import reencryption
-from verification.services.projects.settings import challenge_secret_of, seal_challenge_secret
+from verification.services.projects.settings import seal_secret, secret_of
 from verification.services.projects.test_logins import code_of
 from verification.services.projects.webhook_secrets import issue_webhook_secret, live_webhook_secrets
 from verification.services.providers.accounts import add_provider, hook_secret_of, stored_secrets
@@ -63,7 +64,7 @@ def stored(ring, api, project):
     issue_webhook_secret(project=project.row)
     an_alert_service(project.row)
     a_connection(project.row)
-    project.set(challenge_secret=seal_challenge_secret(project.row, "of the vendor"))
+    project.set(**{name: seal_secret(project.row, name, "of the vendor") for name in SECRETS})
     second_factor.begin(User.objects.create_user("ann"))
     api.create()
     api.manual_send("+4915112345679", headers=REPEATED)
@@ -112,7 +113,7 @@ def test_everything_comes_under_the_newest_key_and_can_be_read_without_the_old_o
     assert stored_secrets(stored)["headers"] == HEADERS
     assert find_provider(str(stored.uuid), hook_secret_of(stored), client_address="") == stored
     assert code_of(TestLogin.objects.get()) == "424242"
-    assert challenge_secret_of(Project.objects.get(pk=project.id)) == "of the vendor"
+    assert secret_of(Project.objects.get(pk=project.id), "challenge_secret") == "of the vendor"
     assert live_webhook_secrets(project.row)[0][0].startswith("whsec_")
     assert api.manual_send("+4915112345679", headers=REPEATED).data == answered
     assert [len(outbox.code) for _ in outbox.messages] == [6, 6]

@@ -49,3 +49,23 @@ def test_a_provider_and_a_list_refuse_the_same_prefixes(project, prefix):
 def test_a_limit_that_is_no_whole_number_says_so(project, text):
     with pytest.raises(UserError, match="enter a whole number"):
         set_project(project=project.row, values={"sends_per_day": text})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("values", "fault"), [({"code_length": "4"}, "set code_length=6"), ({"session_seconds": "601"}, "600 seconds")]
+)
+def test_a_project_of_nists_standard_takes_no_weaker_codes(project, values, fault):
+    with pytest.raises(UserError, match=fault):
+        set_project(project=project.row, values={"assurance": "nist", **values})
+    set_project(project=Project.objects.get(pk=project.id), values={"assurance": "nist"})
+    with pytest.raises(UserError, match=fault):
+        set_project(project=Project.objects.get(pk=project.id), values=values)
+
+
+@pytest.mark.django_db
+def test_a_project_of_nists_standard_sends_nothing_by_mail(api, project):
+    assert api.create("ann@example.com").status_code == 200
+    project.set(assurance="nist")
+    assert api.create("bob@example.com").data["code"] == "channel_not_available"
+    assert api.create("+4915112345678").status_code == 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.db.models import QuerySet
@@ -12,8 +12,24 @@ from unfold.widgets import UnfoldAdminPasswordWidget
 from verification.admin.projects.presets import apply_chosen, preset_field
 from verification.core.errors import UserError
 from verification.models import Project
+from verification.models.project_settings import SECRETS
 from verification.services.projects.projects import require_free_name
-from verification.services.projects.settings import SWITCHES_RECIPIENTS_ON, faults, seal_challenge_secret
+from verification.services.projects.settings import SWITCHES_RECIPIENTS_ON, faults, seal_secret
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+MAX_SECRET_LENGTH = 8_000  # characters: a private key of 8,192 bits has 6,400
+
+
+def _secret_field(label: StrOrPromise) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        required=False,
+        max_length=MAX_SECRET_LENGTH,
+        widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
+        help_text=_("It is stored encrypted and not shown again. Left empty, what is stored stays."),
+    )
 
 
 class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -28,6 +44,10 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         ),
     )
 
+    new_risk_twilio_secret = _secret_field(_("Twilio secret"))
+    new_risk_vonage_key = _secret_field(_("Vonage private key"))
+    new_risk_camara_secret = _secret_field(_("CAMARA secret"))
+
     preset = preset_field()
 
     has_presets = False  # whether the section is that of the presets
@@ -36,8 +56,9 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if "new_challenge_secret" not in (self._meta.fields or ()):  # of another section
-            del self.fields["new_challenge_secret"]
+        for name in SECRETS:
+            if f"new_{name}" not in (self._meta.fields or ()):  # of another section
+                del self.fields[f"new_{name}"]
         if not self.has_presets:
             del self.fields["preset"]
 
@@ -57,8 +78,9 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
     def clean(self) -> dict[str, Any]:
         cleaned_data: dict[str, Any] = super().clean() or self.cleaned_data
-        if secret := cleaned_data.get("new_challenge_secret"):
-            self.instance.challenge_secret = seal_challenge_secret(self.instance, secret)
+        for name in SECRETS:
+            if secret := cleaned_data.get(f"new_{name}"):
+                setattr(self.instance, name, seal_secret(self.instance, name, secret))
         apply_chosen(self, cleaned_data)
         return cleaned_data
 

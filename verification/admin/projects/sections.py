@@ -77,7 +77,7 @@ SECTIONS = (
         ("code_length", "session_seconds", "language", "languages"),
         (
             (gettext_lazy("Autofill"), ("web_otp_domain", "android_hash")),
-            (ADVANCED, ("code_digits", "code_letters", "new_code_on_send", "code_in_subject")),
+            (ADVANCED, ("assurance", "code_digits", "code_letters", "new_code_on_send", "code_in_subject")),
         ),
     ),
     SettingsSection(
@@ -130,6 +130,25 @@ SECTIONS = (
             (gettext_lazy("Guessed codes"), SETTABLE_GROUPS["Guessing"]),
         ),
         has_presets=True,
+    ),
+    SettingsSection(
+        "risk",
+        PROTECTION,
+        gettext_lazy("Risk checks"),
+        gettext_lazy(
+            "Asks a service, or your own server, about a number that is not known, before an SMS or a call to it is"
+            " paid for. Off where neither names a check."
+        ),
+        ("risk_sms", "risk_voice", "risk_fails_open", "risk_checks_per_day", "risk_prices"),
+        (
+            (gettext_lazy("Your server"), ("risk_callback_url",)),
+            ("Twilio Lookup", ("risk_twilio_account", "risk_twilio_secret", "risk_max_score")),
+            ("Vonage Identity Insights", ("risk_vonage_application", "risk_vonage_key", "risk_swap_hours")),
+            (
+                "CAMARA SIM Swap",
+                ("risk_camara_url", "risk_camara_token_url", "risk_camara_client", "risk_camara_secret"),
+            ),
+        ),
     ),
     SettingsSection(
         "challenges",

@@ -32,8 +32,8 @@ from verification.services.projects.lists import add_new_entries, clean_value
 from verification.services.projects.settings import (
     SWITCHES_RECIPIENTS_ON,
     all_faults,
-    challenge_secret_of,
-    seal_challenge_secret,
+    seal_secret,
+    secret_of,
 )
 from verification.services.texts import own
 
@@ -99,7 +99,7 @@ def apply_settings(context: ApplyContext, wanted: Mapping[str, Any], path: Path)
         setting = sections.SETTINGS[name]
         with context.judging((*path, name)):
             if isinstance(setting, models.BinaryField):
-                is_changed = _apply_challenge_secret(context, value, (*path, name))
+                is_changed = _apply_secret(context, name, value, (*path, name))
             else:
                 is_changed = set_value(project, setting, value)
                 if is_changed and name == "event_recipients" and value and not context.sees_addresses:
@@ -114,21 +114,21 @@ def apply_settings(context: ApplyContext, wanted: Mapping[str, Any], path: Path)
     project.save(update_fields=changed)
 
 
-def _apply_challenge_secret(context: ApplyContext, value: Mapping[str, str] | None, path: Path) -> bool:
-    project = context.project
+def _apply_secret(context: ApplyContext, name: str, value: Mapping[str, str] | None, path: Path) -> bool:
+    project, stored = context.project, getattr(context.project, name)
     if value is None:
-        is_changed, project.challenge_secret = bool(project.challenge_secret), None
-        return is_changed
-    text = context.secret(path, value, is_stored=bool(project.challenge_secret))
-    if text is None or text == _readable_challenge_secret(project):
+        setattr(project, name, None)
+        return bool(stored)
+    text = context.secret(path, value, is_stored=bool(stored))
+    if text is None or text == _readable_secret(project, name):
         return False
-    project.challenge_secret = seal_challenge_secret(project, text)
+    setattr(project, name, seal_secret(project, name, text))
     return True
 
 
-def _readable_challenge_secret(project: Project) -> str:
+def _readable_secret(project: Project, name: str) -> str:
     try:
-        return challenge_secret_of(project)
+        return secret_of(project, name)
     except DecryptionFailed:
         return ""
 

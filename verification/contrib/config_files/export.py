@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from django.db import models
@@ -17,7 +18,7 @@ from verification.contrib.config_files.apply_alerts import read
 from verification.core.crypto import DecryptionFailed
 from verification.models import AlertService, Project, Provider
 from verification.services.projects import hosted_page
-from verification.services.projects.settings import challenge_secret_of
+from verification.services.projects.settings import secret_of
 from verification.services.providers import price_lists
 from verification.services.providers.accounts import is_known, stored_secrets
 
@@ -71,6 +72,7 @@ def setup_of(project: Project, write: Writer) -> dict[str, Any]:
         "lists": _lists(project),
         "alerts": {row.name: _alert_service(row, write) for row in project.alert_services.all()},
         **({"hosted_page": _hosted_page(project)} if sections.has_hosted_pages() else {}),
+        **{name: part.export(project, write) for name, part in sections.parts_of_apps().items()},
     }
 
 
@@ -80,7 +82,7 @@ def _settings(project: Project, write: Writer) -> dict[str, Any]:
         if not isinstance(field, models.BinaryField):
             found[name] = _plain(getattr(project, name))
         elif getattr(project, name):
-            found[name] = write((project.name, name), _opened(lambda: challenge_secret_of(project)))
+            found[name] = write((project.name, name), _opened(partial(secret_of, project, name)))
     return found
 
 

@@ -47,7 +47,13 @@ _PARTS: dict[str, Callable[[ApplyContext, Any, Path], None]] = {  # in the order
 
 
 TURN_LOCK = 7_294_007  # an advisory lock of our own
-_GROUPS = {"providers": 2, "texts": 2, "lists": 3, "alerts": 1}  # how deep the names of a part stand above its rows
+_GROUPS = {
+    "providers": 2,
+    "texts": 2,
+    "lists": 3,
+    "alerts": 1,
+    "connections": 1,
+}  # how deep the names of a part stand above its rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +211,8 @@ def _apply_project(
     before = export.state_of(project)
     context = ApplyContext(project, document, find_secret, is_trial, sees_addresses)
     wanted = document.value["projects"][name]
-    for part, bring in _PARTS.items():
+    of_apps = {name: part.apply for name, part in sections.parts_of_apps().items()}
+    for part, bring in (_PARTS | of_apps).items():
         if part in wanted:
             bring(context, wanted[part], (*path, part))
     _require_channels(context, wanted, path)

@@ -72,6 +72,7 @@ def schema() -> Schema:
                     "texts": _object(dict.fromkeys(sections.WITH_TEXTS, _rows({"$ref": "#/$defs/text"}))),
                     "alerts": _rows({"$ref": "#/$defs/alert_service"}),
                     **({"hosted_page": _of(sections.HOSTED_PAGE)} if sections.has_hosted_pages() else {}),
+                    **{name: part.schema(_REFERENCE) for name, part in sections.parts_of_apps().items()},
                     "lists": _object(
                         {
                             kind.value: _object(dict.fromkeys(subjects, _rows({"$ref": "#/$defs/entry"})))

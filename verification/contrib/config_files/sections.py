@@ -6,6 +6,8 @@ neither is the project's switch, which is the operator's.
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.apps import apps
 
 from providers import registry
@@ -69,6 +71,12 @@ SUBJECTS = {  # of each list, the kinds of entries that a file holds: no recipie
 def has_hosted_pages() -> bool:
     """Return whether this installation serves hosted pages: their app may be left out."""
     return apps.is_installed("verification.contrib.hosted")
+
+
+def parts_of_apps() -> dict[str, Any]:
+    """Return the parts that installed apps add, by name: each with ``schema``, ``export`` and ``apply``."""
+    configs: list[Any] = [config for config in apps.get_app_configs() if hasattr(config, "set_up_part")]
+    return {config.set_up_part: config.set_up() for config in configs}
 
 
 def adapters_of(channel: str) -> list[type[Adapter]]:

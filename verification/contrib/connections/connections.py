@@ -61,12 +61,7 @@ def add_connection(
     An empty ``channel`` is chosen for each recipient; an empty ``secret`` is drawn. Raises :class:`UserError`.
     """
     kind = registry.system_class(system)
-    if channel and channel not in ChannelType.values:
-        raise UserError(
-            f"There is no channel {channel!r}. Give {AUTOMATIC} or one of: {', '.join(ChannelType.values)}."
-        )
-    if channel and ("email" if channel == ChannelType.EMAIL else "phone") not in kind.recipients:
-        raise UserError(f"{kind.label} hands over no codes for the channel {channel}.")
+    check_channel(kind, channel)
     name = name.strip() or str(kind.label)
     if len(name) > NAME_MAX_LENGTH or not name.isprintable():
         raise UserError(f"A name has at most {NAME_MAX_LENGTH} characters, in one line.")
@@ -85,6 +80,16 @@ def add_connection(
     row.secret = encrypt(secret, binding=crypto.connection_secret_binding(row.public_id))
     row.save()
     return row, secret
+
+
+def check_channel(system: type[System], channel: str) -> None:
+    """Raise :class:`UserError` for a channel over which none of the system's codes can go; an empty one is chosen."""
+    if channel and channel not in ChannelType.values:
+        raise UserError(
+            f"There is no channel {channel!r}. Give {AUTOMATIC} or one of: {', '.join(ChannelType.values)}."
+        )
+    if channel and ("email" if channel == ChannelType.EMAIL else "phone") not in system.recipients:
+        raise UserError(f"{system.label} hands over no codes for the channel {channel}.")
 
 
 def connections_of(project: Project | None) -> QuerySet[IdentityConnection]:

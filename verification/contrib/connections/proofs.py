@@ -7,15 +7,22 @@ import binascii
 import hashlib
 import hmac
 import re
+from typing import Any
 
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from verification.contrib.connections.calls import Call, ProofInvalid
+from verification.contrib.connections.published_keys import keys_at
 
 FRESH_SECONDS = 300  # how old a signed call may be, as Standard Webhooks and Zitadel say
 
 _WEBHOOK_SIGNATURE = re.compile(r"v1,([A-Za-z0-9+/]+={0,2})")
 _ZITADEL_PART = re.compile(r"(t|v1)=([0-9a-fA-F]+)")
+LEEWAY_SECONDS = 60  # by which two clocks may differ
+MAX_TOKEN = 8_192  # characters; Entra's have under two thousand
 MAX_SIGNATURES = 10  # that are compared: two during a rotation, and nobody's call may cost more
 
 
@@ -73,6 +80,28 @@ def shared_secret(call: Call, secret: str, *, header: str = "") -> None:
         given.append(_password(rest.strip()))
     if not _is_one_of(given, secret):
         raise ProofInvalid("the secret is another one")
+
+
+def access_token(call: Call, keys_url: str, *, now: float) -> dict[str, Any]:
+    """Check a bearer token that the system's own keys sign (RS256), and return its claims.
+
+    Whom it is for and by whom is not checked here. Raises :class:`ProofInvalid`, and ``service_unavailable`` while the
+    keys cannot be fetched.
+    """
+    scheme, _, text = call.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not 0 < len(text) <= MAX_TOKEN:
+        raise ProofInvalid("there is no token")
+
+    def keys(signed: Any) -> KeySet:
+        return keys_at(keys_url, str(signed.headers().get("kid")))
+
+    try:
+        token = jwt.decode(text.strip(), keys, algorithms=["RS256"])
+        claims = jwt.JWTClaimsRegistry(now=int(now), leeway=LEEWAY_SECONDS, exp={"essential": True})
+        claims.validate(token.claims)
+    except (JoseError, ValueError, TypeError):
+        raise ProofInvalid("the token is not signed by the system, or no longer good") from None
+    return token.claims
 
 
 def _password(encoded: str) -> str:

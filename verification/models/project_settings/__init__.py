@@ -35,6 +35,7 @@ from verification.models.fields import (
 )
 from verification.models.project_settings.notices import Alerts, Events
 from verification.models.project_settings.protection import Challenges, Guessing, TrafficGuard
+from verification.models.project_settings.risk import RiskChecks
 from verification.models.shared import SettingGroup
 
 CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
@@ -49,6 +50,11 @@ MAX_RETENTION_DAYS = 3_650  # Ten years: no law asks for longer of a code, and n
 class RetentionMode(models.TextChoices):
     REMOVE = "remove", _("Delete the data")
     HASH = "hash", _("Keep the data, hash the addresses")
+
+
+class Assurance(models.TextChoices):
+    NONE = "none", _("None")
+    NIST = "nist", _("NIST SP 800-63B-4")
 
 
 class Basics(SettingGroup):
@@ -91,6 +97,16 @@ class CodesAndTexts(SettingGroup):
         _("letters"),
         default=False,
         help_text=_("Use letters in codes, except look-alikes such as 0 and O. Turn on digits, letters or both."),
+    )
+    assurance = models.CharField(
+        _("standard"),
+        max_length=4,
+        choices=Assurance.choices,
+        default=Assurance.NONE,
+        db_default=Assurance.NONE.value,
+        help_text=_(
+            "What the codes have to keep to. NIST's: six characters, a life of ten minutes at most, and none by e-mail."
+        ),
     )
     new_code_on_send = models.BooleanField(
         _("new code on every send"),
@@ -280,6 +296,7 @@ class ProjectSettings(
     Limits,
     TrafficGuard,
     Guessing,
+    RiskChecks,
     Challenges,
     Access,
     Events,

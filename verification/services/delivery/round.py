@@ -26,6 +26,7 @@ from verification.services.delivery.policy import POLICY
 from verification.services.notifications import provider_alerts
 from verification.services.projects.channel_config import FIXED_ORDER
 from verification.services.projects.snapshot import ProjectConfig, load_project
+from verification.services.protection import risk
 from verification.services.protection.eligibility import why_not_to_send
 from verification.services.protection.recipient import policy_for
 from verification.services.protection.suppressions import suppress
@@ -83,7 +84,7 @@ class Round:
 
     def run(self) -> None:
         message = self.message
-        if reason := self._why_not_to_send():
+        if reason := self._why_not_to_send() or self._why_denied():
             record.close(message, MessageStatus.FAILED, error=reason)
             return
         try:
@@ -108,6 +109,10 @@ class Round:
     def _why_not_to_send(self) -> str:
         project = self._project()
         return why_not_to_send(policy_for(project, self.address), self.message.channel) if project else ""
+
+    def _why_denied(self) -> str:
+        project = self._project()
+        return risk.why_not_to_send(self.message, policy_for(project, self.address)) if project else ""
 
     def _ask_in_turn(self, outgoing: OutgoingMessage) -> None:
         """Ask one provider after the other until an answer decides the message, or none is left."""

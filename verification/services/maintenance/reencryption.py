@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from django.db import models
@@ -27,6 +28,7 @@ from verification.models import (
     TestLogin,
     WebhookSecret,
 )
+from verification.models.project_settings import SECRETS
 
 BATCH = 500  # rows read by one query
 
@@ -63,7 +65,10 @@ COLUMNS = (
     EncryptedColumn(Provider, "hook_secret", ("uuid",), crypto.provider_hook_binding),
     EncryptedColumn(AlertService, "secret", ("uuid",), crypto.alert_service_binding),
     EncryptedColumn(IdentityConnection, "secret", ("public_id",), crypto.connection_secret_binding),
-    EncryptedColumn(Project, "challenge_secret", ("public_id",), crypto.challenge_secret_binding),
+    *(
+        EncryptedColumn(Project, name, ("public_id",), partial(crypto.project_secret_binding, name=name))
+        for name in SECRETS
+    ),
     EncryptedColumn(WebhookSecret, "secret", ("project__public_id",), crypto.webhook_secret_binding),
     EncryptedColumn(TestLogin, "code_encrypted", ("project__public_id", "to"), crypto.test_login_binding),
     EncryptedColumn(SecondFactor, "secret", ("user_id",), crypto.second_factor_binding),

@@ -43,6 +43,7 @@ from verification.models import (
     PurgedRows,
     Recipient,
     RetentionMode,
+    RiskVerdict,
     Session,
     SpentForm,
     Suppression,
@@ -326,6 +327,7 @@ def strip(messages: list[int], sessions: list[str]) -> None:
     WebhookEvent.objects.filter(Q(message__in=messages) | Q(session__in=sessions)).delete()
     IdempotentRequest.objects.filter(message__in=messages).delete()
     GuardedSend.objects.filter(message__in=messages).delete()
+    RiskVerdict.objects.filter(message__in=messages).update(reason="")
     VerifyToken.objects.filter(session__in=sessions).delete()
     WrongCode.objects.filter(session__in=sessions, created_at__lt=timezone.now() - FORGOTTEN_FOR).delete()
 

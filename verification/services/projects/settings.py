@@ -18,19 +18,27 @@ from providers.challenges import VENDORS, is_dummy_secret
 from providers.errors import AddressBlocked
 from providers.http.ssrf import check_url
 from providers.registry import BOOLEANS, UnknownAdapter, adapter_class
+from providers.risk import CHECKS, vonage_identity
 from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
 from verification.core.ids import whole_number
+from verification.core.session_rules import NIST_SESSION_SECONDS
 from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
-from verification.models.project_settings import SECRETS, SETTABLE
+from verification.models.project_settings import SECRETS, SETTABLE, Assurance
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
 from verification.services.texts.own import check_name, without_text
 
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
 ROW = NON_FIELD_ERRORS  # the name of what no single field has done wrong
 LANGUAGES = {"language", "languages"}  # settings that messages are worded by
-CALLED = {"alert_url", "event_url"}  # addresses that the service calls
+CALLED = {
+    "alert_url",
+    "event_url",
+    "risk_callback_url",
+    "risk_camara_url",
+    "risk_camara_token_url",
+}  # addresses that the service calls
 SWITCHES_RECIPIENTS_ON = gettext_lazy("Only members who can see full addresses may turn this on.")
 _RULES = {  # by the name of the database's constraint
     "project_code_alphabet": gettext_lazy("code_digits, code_letters: a code needs digits, letters or both."),
@@ -49,7 +57,7 @@ def set_settings(project: Project, values: Mapping[str, str]) -> None:
             )
         is_secret = name in SECRETS
         field = Project._meta.get_field(name)
-        value = seal_challenge_secret(project, text) if is_secret else read_text(field, text.strip())
+        value = seal_secret(project, name, text) if is_secret else read_text(field, text.strip())
         setattr(project, name, value)
     require_sound(project, values.keys())
     require_texts(project, values.keys() & LANGUAGES)
@@ -95,6 +103,8 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     """
     judges: dict[str, Callable[[], None]] = {
         "challenge_mode": lambda: check_challenge(project),
+        "risk_sms": lambda: check_risk(project),
+        "assurance": lambda: check_assurance(project),
         "name": lambda: check_name(project),
     }
     if "is_sandbox" in changed and project.pk:
@@ -151,9 +161,44 @@ def check_called_url(url: str) -> None:
         raise UserError(error.sentence) from None
 
 
-def seal_challenge_secret(project: Project, text: str) -> bytes | None:
-    """The secret of the challenge provider as it is stored; None for an empty one."""
-    return encrypt(text, binding=crypto.challenge_secret_binding(project.public_id)) if text else None
+def seal_secret(project: Project, name: str, text: str) -> bytes | None:
+    """Return a secret of :data:`SECRETS` as it is stored; None for an empty one."""
+    return encrypt(text, binding=crypto.project_secret_binding(project.public_id, name)) if text else None
+
+
+def secret_of(project: Project, name: str) -> str:
+    """Return a stored secret, empty where there is none. Raises :class:`verification.core.crypto.DecryptionFailed`."""
+    sealed = getattr(project, name)
+    return decrypt(bytes(sealed), binding=crypto.project_secret_binding(project.public_id, name)) if sealed else ""
+
+
+def check_assurance(project: Project) -> None:
+    """Raises :class:`UserError` for codes that fall short of the standard that the project has chosen."""
+    if project.assurance != Assurance.NIST:
+        return
+    if project.has_short_codes:
+        raise UserError(_("NIST SP 800-63B-4 asks for six characters or more: set code_length=6 too."))
+    if project.session_seconds > NIST_SESSION_SECONDS:
+        raise UserError(
+            _("NIST SP 800-63B-4 lets a code live for {seconds} seconds at most: lower session_seconds.").format(
+                seconds=NIST_SESSION_SECONDS
+            )
+        )
+
+
+def check_risk(project: Project) -> None:
+    """Raises :class:`UserError` for a risk check that lacks what it asks with."""
+    for name in dict.fromkeys((*project.risk_sms, *project.risk_voice)):
+        missing = [f"risk_{field}" for field in CHECKS[name].needs if not getattr(project, f"risk_{field}")]
+        if missing:
+            raise UserError(
+                _("{name} needs {settings} first.").format(name=CHECKS[name].label, settings=", ".join(missing))
+            )
+    if project.risk_vonage_key:
+        try:
+            vonage_identity.private_key(secret_of(project, "risk_vonage_key"))
+        except (ValueError, DecryptionFailed):
+            raise UserError(_("The private key of Vonage is no RSA key of a PEM file.")) from None
 
 
 def check_challenge(project: Project) -> None:
@@ -164,19 +209,13 @@ def check_challenge(project: Project) -> None:
     if not project.challenge_site_key or not project.challenge_secret:
         raise UserError(_("Challenges of {label} need a site key and a secret.").format(label=label))
     try:
-        secret = challenge_secret_of(project)
+        secret = secret_of(project, "challenge_secret")
     except DecryptionFailed:
         raise UserError(
             _("The challenge secret cannot be read with the current encryption keys. Enter it again.")
         ) from None
     if not settings.IS_EMBEDDED and is_dummy_secret(project.challenge_provider, secret):
         raise UserError(_("This {label} secret is for tests and lets everyone pass.").format(label=label))
-
-
-def challenge_secret_of(project: Project) -> str:
-    """The stored secret, empty where there is none. Raises :class:`verification.core.crypto.DecryptionFailed`."""
-    sealed = project.challenge_secret
-    return decrypt(bytes(sealed), binding=crypto.challenge_secret_binding(project.public_id)) if sealed else ""
 
 
 def read_text(field: Any, text: str) -> Any:

@@ -16,7 +16,7 @@ from verification import sql
 from verification.core.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.models.channels import SECONDS_AFTER_FALLBACK
-from verification.models.project_settings import LIMITS
+from verification.models.project_settings import LIMITS, Assurance
 from verification.services.projects import policy_document
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded
 from verification.services.projects.channel_config import ChannelConfig, channel_of
@@ -67,6 +67,18 @@ class ChallengeConfig:
     sealed_secret: bytes | None = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class RiskConfig:
+    """Whom a project asks about numbers, by channel, and its accounts with them; ``sealed`` has its secrets."""
+
+    checks: dict[str, tuple[str, ...]]
+    fails_open: bool
+    per_day: int  # 0 is any number
+    prices: tuple[str, ...]
+    account: dict[str, Any]
+    sealed: dict[str, bytes] = field(repr=False)
+
+
 class ProjectConfig:
     """One project's row, its usable channels and its live test logins.
 
@@ -104,6 +116,7 @@ class ProjectConfig:
             to: TestLoginConfig(revision, _bytes(sealed)) for to, (revision, sealed) in row["test_logins"].items()
         }
         self.guard = _guard(row)
+        self.risk = _risk(row)
         self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
         # The running findings on guessing, as {(rule, subject): their end by the monotonic clock}. The database says
         # how long they last; this machine's clock may tell another time.
@@ -134,7 +147,11 @@ class ProjectConfig:
         self.active_channels = frozenset(item["type"] for item in row["channels"])  # served by a provider or not
         ceiling = platform["max_daily_budget"]
         channels = [channel_of(item, site_url=self.site_url, budget_ceiling=ceiling) for item in row["channels"]]
-        self.channels = {channel.type: channel for channel in channels if channel.providers}
+        # E-mail is no out-of-band authenticator (NIST SP 800-63B-4, section 3.1.3.1).
+        left_out = {ChannelType.EMAIL.value} if row["assurance"] == Assurance.NIST else set()
+        self.channels = {
+            channel.type: channel for channel in channels if channel.providers and channel.type not in left_out
+        }
         self.budgets = {
             channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
         }
@@ -264,6 +281,19 @@ def _guard(row: dict[str, Any]) -> GuardConfig:
         network_countries=row["guard_network_countries"],
         least_percent=row["guard_country_percent"],
         observes_countries=row["observes_countries"],
+    )
+
+
+def _risk(row: dict[str, Any]) -> RiskConfig:
+    accounts = ("max_score", "swap_hours", "callback_url", "twilio_account", "vonage_application", "camara_url")
+    secrets = ("twilio_secret", "vonage_key", "camara_secret")
+    return RiskConfig(
+        checks={channel: tuple(row[f"risk_{channel}"]) for channel in ("sms", "voice")},
+        fails_open=row["risk_fails_open"],
+        per_day=row["risk_checks_per_day"],
+        prices=tuple(row["risk_prices"]),
+        account={name: row[f"risk_{name}"] for name in (*accounts, "camara_token_url", "camara_client")},
+        sealed={name: _bytes(row[f"risk_{name}"]) for name in secrets if row[f"risk_{name}"]},
     )
 
 

@@ -22,7 +22,7 @@ from verification.core.crypto import DecryptionFailed, decrypt, puzzle_keys, sto
 from verification.core.errors import ApiError
 from verification.models import ChallengeProvider, GuardRule
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
-from verification.services.protection import limits
+from verification.services.protection import limits, risk
 from verification.services.protection.recipient import RecipientPolicy
 from verification.services.providers.http_client import http_client
 
@@ -49,6 +49,8 @@ def is_asked(recipient: RecipientPolicy) -> bool:
     if challenge.is_always or recipient.sandbox.needs_challenge:
         return True
     if limits.is_over_creates(recipient.project, client_address):  # a limit, which holds for known recipients, too
+        return True
+    if risk.wants_challenge(recipient.project, recipient.address.text):
         return True
     if _suspects_caller(recipient.project, client_address):
         return not _is_known(recipient)

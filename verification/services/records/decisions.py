@@ -75,6 +75,12 @@ RULES = {
         _("The traffic guard would have refused it, but your server had confirmed this number before."),
         refuses=False,
     ),
+    "risk_check": Rule(
+        _("Risk check"),
+        _("A service, or your own server, was asked about the number before the message was paid for. It did not go."),
+        _("The line says which check and why. Change the project's risk checks, or put the number on the safe list."),
+        "project",
+    ),
     "code_form": Rule(
         _("Channel skipped"),
         _("The channel cannot send this type of code (for example, one with letters), so another channel was used."),

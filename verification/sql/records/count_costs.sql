@@ -1,6 +1,7 @@
 -- The costs that last, counted from the attempts of an hour, as count_figures.sql counts the figures. Called by its
 -- functions, under their lock.
--- An attempt costs something once a provider accepted the message, or may have. Its currency is empty where nobody knows
+-- An attempt costs something once a provider accepted the message, or may have; a question of a risk check once it was
+-- answered. Its currency is empty where nobody knows
 -- its price. Amounts stay in the currency that was charged: reports turn them into the currency of account.
 
 -- Count the costs of one hour of all projects. The countries of its numbers are noted already.
@@ -16,7 +17,7 @@ BEGIN
         SELECT project.id AS project_id, message.channel, coalesce(attempt.provider_id, 0) AS provider_id,
                coalesce(known.country, '') AS country, message.language,
                CASE WHEN attempt.price IS NULL THEN '' ELSE coalesce(attempt.currency, '') END AS currency,
-               count(*) AS sends, sum(coalesce(attempt.segments, 1)) AS segments,
+               sum(attempt.sends) AS sends, sum(coalesce(attempt.segments, 1)) AS segments,
                coalesce(sum(attempt.price), 0) AS amount
         FROM project
         CROSS JOIN LATERAL (
@@ -24,8 +25,13 @@ BEGIN
             FROM verification_message
             WHERE project_id = project.id AND created_at >= p_hour AND created_at < v_end AND NOT is_test
         ) AS message
-        JOIN verification_deliveryattempt AS attempt
-          ON attempt.message_id = message.id AND attempt.outcome IN ('accepted', 'unknown')
+        JOIN LATERAL (
+            SELECT provider_id, segments, price, currency, 1 AS sends FROM verification_deliveryattempt
+            WHERE message_id = message.id AND outcome IN ('accepted', 'unknown')
+            UNION ALL  -- a question about the number, which is no send and no provider's
+            SELECT NULL, 0, price, currency, 0 FROM verification_riskverdict
+            WHERE message_id = message.id AND price IS NOT NULL
+        ) AS attempt ON true
         LEFT JOIN verification_recipient AS recipient ON recipient.id = message.recipient_id
         LEFT JOIN verification_numberarea AS known ON known.area = number_area(recipient.address)
         GROUP BY 1, 2, 3, 4, 5, 6

@@ -43,6 +43,7 @@ BEGIN
     DELETE FROM verification_deliveryattempt WHERE message_id = ANY (v_messages);
     DELETE FROM verification_idempotentrequest WHERE message_id = ANY (v_messages);
     DELETE FROM verification_guardedsend WHERE message_id = ANY (v_messages);
+    DELETE FROM verification_riskverdict WHERE message_id = ANY (v_messages);
     DELETE FROM verification_message WHERE id = ANY (v_messages);
     GET DIAGNOSTICS deleted = ROW_COUNT;
 END

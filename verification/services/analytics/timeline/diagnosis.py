@@ -28,6 +28,8 @@ from verification.services.analytics.timeline.words import (
     lowered,
     sentence,
 )
+from verification.services.protection import risk
+from verification.services.records.decisions import RULES
 
 PAUSED = ANSWERS[Outcome.TEMPORARY].remedy  # a second provider
 UNDER_WAY = (MessageStatus.QUEUED, MessageStatus.SENDING)
@@ -288,6 +290,9 @@ def _with_errors(attempts: list[DeliveryAttempt]) -> str:
 
 def _without_attempt(message: Message) -> Advice:
     """Return what to do where no provider was asked, or the answers suggest nothing."""
+    if risk.has_stopped(message.error):
+        rule = RULES["risk_check"]
+        return Advice(str(rule.remedy), rule.page)
     if message.error == NO_PROVIDER:
         return Advice(_("Add a provider for this channel, or turn on one that serves this number."), "provider")
     if message.status == MessageStatus.EXPIRED and message.claims == 0:

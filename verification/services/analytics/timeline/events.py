@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from django.db.models import Model
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from verification.core.formats import CLOCK, grouped, written_moment
 from verification.models import (
@@ -23,6 +23,7 @@ from verification.models import (
     WebhookAttempt,
     WebhookEvent,
 )
+from verification.models.project_settings.risk import RiskCheck
 from verification.services.analytics.timeline.providers import awaited, passed_over, set_aside, waiting_for
 from verification.services.analytics.timeline.refusals import refusal_of
 from verification.services.analytics.timeline.rows import Rows, attempts_of, host_of
@@ -31,6 +32,12 @@ from verification.services.protection.limits import UNKNOWN_NETWORK
 from verification.services.records.decisions import RULES, rule_of
 
 GUARDED_CHANNELS = ("sms", "voice")
+RISK_TOLD = {  # what a risk check says of the number
+    "allow": gettext_lazy("{check} let the number pass ({latency_ms} ms)"),
+    "challenge": gettext_lazy("{check} asked for a challenge ({latency_ms} ms)"),
+    "deny": gettext_lazy("{check} denied the number ({latency_ms} ms)"),
+    "unknown": gettext_lazy("{check} gave no answer ({latency_ms} ms)"),
+}
 # A receipt that comes with the acceptance is recorded with it, within the time of one statement.
 AT_ONCE = timedelta(milliseconds=5)
 
@@ -143,6 +150,7 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent
         why = " ".join(filter(None, (set_aside(each.breaker, message) for each in aside)))
         at = max(message.created_at, aside[0].breaker.opened_at or message.created_at)
         yield TimelineEvent(at, waiting_for(aside).rstrip("."), why, Tone.FAIR, aside[0])
+    yield from _risk(message)
     for attempt in attempts_of(message):
         answer = answer_of(attempt.outcome)
         asked = (
@@ -167,6 +175,15 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent
             answer.tone,
             attempt.provider,
         )
+
+
+def _risk(message: Message) -> Iterator[TimelineEvent]:
+    """Tell what was said of the number before the message was paid for."""
+    for row in message.risk_verdicts.all():
+        told = RISK_TOLD[row.verdict].format(check=RiskCheck(row.check_name).label, latency_ms=grouped(row.latency_ms))
+        price = f"{price_words(row.price)} {row.currency}" if row.price is not None else ""
+        detail = " ".join(filter(None, (sentence(row.reason), price)))
+        yield TimelineEvent(row.created_at, told, detail, Tone.PLAIN if row.verdict == "allow" else Tone.FAIR, message)
 
 
 def cost_words(attempt: DeliveryAttempt, channel: str) -> str:

@@ -16,6 +16,7 @@ from verification.models import CircuitBreaker, Message, Provider
 from verification.services.analytics.timeline.rows import Rows, attempts_of
 from verification.services.analytics.timeline.words import channel_name
 from verification.services.delivery.policy import POLICY
+from verification.services.protection import risk
 
 UNKNOWN = gettext_lazy(
     "The reason was not recorded: it may have been paused, off or slow at that moment, or no time was left."
@@ -27,7 +28,7 @@ def passed_over(rows: Rows, message: Message) -> Iterator[tuple[Provider, str]]:
 
     One that stands behind the provider which took the message is left out.
     """
-    if message.is_test or message.pinned_provider_id is not None:
+    if message.is_test or message.pinned_provider_id is not None or risk.has_stopped(message.error):
         return
     attempts = attempts_of(message)
     asked = {attempt.provider_id for attempt in attempts}

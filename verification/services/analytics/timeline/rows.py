@@ -28,7 +28,16 @@ from verification.models import (
 )
 from verification.services.records.decisions import RULES
 
-OF_MESSAGE = ("recipient", "project", "provider", "pinned_provider", "connection", "attempts", "event__attempts")
+OF_MESSAGE = (
+    "recipient",
+    "project",
+    "provider",
+    "pinned_provider",
+    "connection",
+    "attempts",
+    "risk_verdicts",
+    "event__attempts",
+)
 OF_SESSION = (
     "recipient",
     "project",

@@ -13,6 +13,7 @@ from verification.services.maintenance.doctor.findings import Aims, Check, Findi
 from verification.services.maintenance.doctor.subjects import (
     backups,
     callbacks,
+    codes,
     database,
     functions,
     machine,
@@ -37,6 +38,7 @@ SUBJECTS: dict[str, tuple[Check, ...]] = {
     "secrets": secrets.CHECKS,
     "queue": queue.CHECKS,
     "providers": providers.CHECKS,
+    "codes": codes.CHECKS,
     "callbacks": callbacks.CHECKS,
     "mail": mail.CHECKS,
     "machine": machine.CHECKS,

@@ -1,0 +1,103 @@
+"""The connections' part of a set-up file, where the service has connections."""
+
+import pytest
+
+from tests.contrib.config_files.files import document, needs_connections
+from verification.contrib.config_files import export, plan
+from verification.contrib.config_files.dump import write
+from verification.contrib.config_files.load import FileRefused
+from verification.core import crypto
+from verification.core.crypto import decrypt
+from verification.models import AuditEntry, Project
+
+pytestmark = [pytest.mark.django_db, needs_connections]
+
+SECRETS = {"okta": "the-secret-of-okta-0", "hook": "the-secret-of-the-hook"}
+OKTA = {"system": "okta", "channel": "sms", "secret": {"secret": "okta"}}
+OTHER = {"system": "generic", "options": {"to": "user.phone", "header": "x-hook"}, "secret": {"secret": "hook"}}
+
+
+def apply(parts, secrets=SECRETS):
+    return plan.apply(document({"Shop": {"connections": parts}}), find_secret=secrets.get)
+
+
+def shop():
+    return Project.objects.get(name="Shop")
+
+
+def secret_of(row):
+    return decrypt(bytes(row.secret), binding=crypto.connection_secret_binding(row.public_id))
+
+
+def test_connections_are_made_with_their_secrets_and_options():
+    apply({"Okta": OKTA, "Hook": OTHER})
+    hook, okta = shop().connections.order_by("name")
+    assert (okta.name, okta.system, okta.channel, secret_of(okta)) == ("Okta", "okta", "sms", SECRETS["okta"])
+    assert (hook.channel, hook.options) == ("", {"to": "user.phone", "header": "x-hook"})
+
+
+def test_what_was_exported_is_already_so_and_holds_no_secret():
+    apply({"Okta": OKTA, "Hook": OTHER})
+    text = write(export.file_of(shop()))
+    assert "secret: shop_connections_okta" in text
+    assert not any(secret in text for secret in SECRETS.values())
+    written = AuditEntry.objects.count()
+    assert plan.apply(document(text)).is_empty
+    assert AuditEntry.objects.count() == written
+
+
+def test_a_change_keeps_the_address_and_what_the_file_does_not_name():
+    apply({"Okta": OKTA, "Hook": OTHER})
+    before = {row.name: row.public_id for row in shop().connections.all()}
+    (made,) = apply(
+        {"Okta": {"system": "okta", "channel": "voice"}, "Hook": {"system": "generic", "options": {"to": "phone"}}}
+    ).projects
+    assert {change.path: change.after for change in made.changes} == {
+        "connections.Okta.channel": "voice",
+        "connections.Hook.options.to": "phone",
+        "connections.Hook.options.header": None,
+    }
+    assert {row.name: row.public_id for row in shop().connections.all()} == before
+    assert secret_of(shop().connections.get(name="Okta")) == SECRETS["okta"]
+
+
+def test_another_secret_is_taken_and_shown_to_nobody():
+    apply({"Okta": OKTA})
+    (made,) = apply({"Okta": OKTA}, {"okta": "another-secret-of-okta"}).projects
+    assert [change.path for change in made.changes] == ["connections.Okta.secret"]
+    assert "another-secret-of-okta" not in str(made.changes)
+    assert secret_of(shop().connections.get()) == "another-secret-of-okta"
+
+
+def test_what_the_part_lacks_is_removed_and_without_the_part_all_stays():
+    apply({"Okta": OKTA, "Hook": OTHER})
+    plan.apply(document({"Shop": {"settings": {}}}))
+    assert shop().connections.count() == 2
+    apply({"Okta": OKTA})
+    assert [row.name for row in shop().connections.all()] == ["Okta"]
+
+
+@pytest.mark.parametrize(
+    ("row", "fault"),
+    [
+        ({"system": "okta"}, "connections.Okta: a new connection needs its secret"),
+        ({"system": "astrology", "secret": {"secret": "okta"}}, "connections.Okta.system: write one of"),
+        (OKTA | {"channel": "email"}, "hands over no codes for the channel email"),
+        (OKTA | {"options": {"to": "x"}}, "has no option 'to'"),
+        (OKTA | {"secret": {"secret": "nobody"}}, "the secret nobody is not given, and none is stored"),
+        (OKTA | {"secret": "in the clear"}, "a secret is not written into the file"),
+        (OKTA | {"public_id": "x"}, "there is nothing of this name"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(row, fault):
+    with pytest.raises(FileRefused) as refused:
+        apply({"Okta": row})
+    assert fault in str(refused.value)
+    assert not Project.objects.filter(name="Shop").exists()
+
+
+def test_a_connection_of_another_system_is_another_connection():
+    apply({"Okta": OKTA})
+    with pytest.raises(FileRefused) as refused:
+        apply({"Okta": OTHER})
+    assert "it is one of okta. Take another name." in str(refused.value)
