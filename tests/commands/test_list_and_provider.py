@@ -104,7 +104,7 @@ def test_a_provider_is_disabled_enabled_and_removed(shop):
         (("set", "ID", "--set", "colour=red"), "colour: there is no such setting"),
         (
             ("set", "ID", "--set", "url=https://other.example/"),
-            "password: enter it again, because it would go to another",
+            "password: enter it again, because it would be sent to a different",
         ),
         (("enable", "ID"), "is not stopped"),
     ],

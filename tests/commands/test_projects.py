@@ -139,7 +139,7 @@ def test_a_name_is_one_line_without_control_characters(project, name):
 
 def test_no_project_is_named_like_the_id_of_another(project):
     """Its owner could else keep the operator from stopping the other one by its id."""
-    with pytest.raises(CommandError, match="taken for the id"):
+    with pytest.raises(CommandError, match="only of digits"):
         run("setproject", project.row.name, f"name={project.id + 1}")
 
 
@@ -229,7 +229,7 @@ def test_in_production_a_secret_for_tests_is_refused(project, settings):
 
 def test_a_name_that_two_projects_have_is_answered_with_their_ids():
     first, second = (Project.objects.create(name="Shop") for _ in range(2))
-    with pytest.raises(CommandError, match=f"Give an id: {first.pk}, {second.pk}"):
+    with pytest.raises(CommandError, match=f"Give an ID: {first.pk}, {second.pk}"):
         run("issuekey", "Shop", "--kind", "api")
     assert run_json("issuekey", str(second.pk), "--kind", "api")["api_key"]
 
@@ -237,7 +237,7 @@ def test_a_name_that_two_projects_have_is_answered_with_their_ids():
 def test_setproject_gives_no_name_twice():
     run("createproject", "Shop")
     run("createproject", "Bank")
-    with pytest.raises(CommandError, match="already exists. Take another"):
+    with pytest.raises(CommandError, match="already exists. Choose another"):
         run("setproject", "Bank", "name=Shop")
 
 

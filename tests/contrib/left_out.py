@@ -113,7 +113,7 @@ def test_a_channel_chooses_by_order_or_shares_and_keeps_what_was_set(panel):
     assert "explore_percent" not in form.fields and "ww-backtest" not in page.content.decode()
     assert Channel.objects.get(pk=channel.pk).routing == "best_time"
     channel.refresh_from_db()
-    with pytest.raises(UserError, match="no such routing: best_time"):
+    with pytest.raises(UserError, match="does not have this routing: best_time"):
         routing.require_routing(channel)
 
 

@@ -131,7 +131,7 @@ def test_a_file_that_was_shown_is_judged_again_by_who_applies_it(panel):
 def test_what_one_session_was_shown_another_cannot_apply(panel):
     _, shown = look(panel, {"Ours": {"settings": {"code_length": 4}}})
     page = agree(panel.as_("owner"), panel, shown)
-    assert "open in another session" in page.content.decode()
+    assert "belongs to another session" in page.content.decode()
 
 
 @pytest.mark.parametrize("name", ["show_file", "apply_file"])

@@ -253,7 +253,7 @@ def test_null_takes_a_secret_away():
 
 
 def test_a_secret_that_is_neither_given_nor_stored_is_asked_for():
-    with pytest.raises(FileRefused, match="settings.password: the secret sms_password was not given"):
+    with pytest.raises(FileRefused, match="settings.password: the secret sms_password was not given, and none is"):
         apply({"Shop": WHOLE}, find_secret=plan.no_secrets)
 
 
@@ -307,8 +307,8 @@ def test_a_challenges_secret_travels_by_name():
         ({"settings": {"challenge_secret": "0xSECRET"}}, "challenge_secret: do not write secrets into the file"),
         ({"keys": {}}, "keys: there is no such name here; there are settings, channels"),
         ({"channels": {"fax": {}}}, "channels.fax: there is no such name here"),
-        ({"channels": {"sms": {"image_url": "http://a.example/"}}}, "channels.sms.image_url: .*begins with https"),
-        ({"fallback": [{"channel": "sms", "wait_seconds": 4}]}, "fallback.0.wait_seconds: the minimum is 5"),
+        ({"channels": {"sms": {"image_url": "http://a.example/"}}}, "channels.sms.image_url: .*starts with https"),
+        ({"fallback": [{"channel": "sms", "wait_seconds": 4}]}, "fallback.0.wait_seconds: 5 is the least"),
         ({"fallback": [{"channel": "sms"}]}, "fallback.0: wait_seconds is missing"),
         ({"fallback": [{"channel": "email", "wait_seconds": 9}]}, "fallback.0.channel: enter one of sms"),
         (
@@ -363,7 +363,7 @@ def test_what_cannot_be_is_refused_with_its_path_and_nothing_is_done(more, compl
         ("watchword: 1", "projects is missing"),
         ("- 1", "line 1: names with values are expected"),
         ("watchword: 1\nprojects: {Shop: 1}", "line 2: projects.Shop: names with values are expected"),
-        ("watchword: 1\nprojects: {'12': {}}", "line 2: projects.12: .*digits alone"),
+        ("watchword: 1\nprojects: {'12': {}}", "line 2: projects.12: .*only of digits"),
     ],
 )
 def test_what_is_no_set_up_at_all_is_refused(text, complaint):
@@ -447,7 +447,7 @@ def test_alert_services_are_brought_by_name_with_their_address_as_a_secret():
     [
         ({"kind": "slack"}, "address is missing"),
         ({"kind": "slack", "address": "https://hooks.slack.example/1"}, "do not write secrets into the file"),
-        ({"kind": "slack", "address": {"secret": "unknown"}}, "not given"),
+        ({"kind": "slack", "address": {"secret": "unknown"}}, "was not given"),
         ({"kind": "telegram", "address": {"secret": "team_chat"}}, "not a bot token"),
         ({"kind": "pager", "address": {"secret": "team_chat"}}, "enter one of"),
     ],

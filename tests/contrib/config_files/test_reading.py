@@ -43,7 +43,7 @@ def test_json_is_taken_too():
         (b"a: !secret X\n", r"line 1: a: tags are not supported; write a secret as {secret: NAME}"),
         (b"a: !!python/object/apply:os.system [id]\n", "tags are not supported"),
         (b"a: 1\nb: 2\na: 3\n", "line 3: a: this appears twice"),
-        (b"a: 1\n---\nb: 2\n", "a second one"),
+        (b"a: 1\n---\nb: 2\n", "starts a second one"),
         (b"a: [1\nb: 2\n", "line 2: This is not YAML"),
         (b"? [a]\n: 1\n", "a name in plain text is expected here"),
         (b"a: \x01\n", "This is not YAML"),

@@ -39,8 +39,8 @@ def test_the_audit_log_tells_the_new_addresses_and_not_the_key(panel):
     ("field", "value", "said"),
     [
         ("return_addresses", "http://shop.example/", "cannot be used as a return URL"),
-        ("return_addresses", "", "needs an address to lead back to"),
-        ("accent", "red;}", "Write a colour as"),
+        ("return_addresses", "", "needs a return URL"),
+        ("accent", "red;}", "Enter a colour as"),
         ("hand_over", "query", "Select a valid choice"),
     ],
 )

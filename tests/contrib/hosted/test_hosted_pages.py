@@ -42,7 +42,7 @@ def test_a_page_whose_key_was_revoked_is_not_served_until_it_is_saved_again():
 
 
 def test_there_is_no_page_that_leads_nowhere():
-    with pytest.raises(ValidationError, match="needs an address"):
+    with pytest.raises(ValidationError, match="needs a return URL"):
         switch_on(factories.project(), return_addresses=[])
 
 

@@ -47,6 +47,6 @@ def test_the_page_tells_what_would_have_been_saved_as_an_estimate(panel):
     Provider.objects.update(price_list=F("price_list") + 1)
     caching.clear_all()
     text = panel.as_("owner").get(page_of(panel)).content.decode()
-    assert "An estimate from the last 30 whole days" in text
+    assert "An estimate from the last 30 full days" in text
     assert "Cheapest per verified user: USD" in text
     assert panel.as_("stranger").get(page_of(panel)).status_code != 200

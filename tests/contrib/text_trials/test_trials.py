@@ -119,11 +119,11 @@ def test_a_session_from_before_the_trial_does_not_count(project, trial):
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"share": 0}, "from 1 to 90"),
-        ({"share": 91}, "from 1 to 90"),
+        ({"share": 0}, "between 1 and 90"),
+        ({"share": 91}, "between 1 and 90"),
         ({"text": "no code"}, "{code} is missing"),
         (
-            {"text": "{code} is your {project} code. Valid for {minutes} min. Don't share it."},
+            {"text": "{code} is your {project} code. It is valid for {minutes} min. Do not share it."},
             "the current text",
         ),
     ],
@@ -135,7 +135,7 @@ def test_a_trial_that_would_tell_nothing_is_refused(project, values, said):
 
 
 def test_one_trial_runs_for_a_channel_and_language(project, trial):
-    with pytest.raises(UserError, match="already running for this text"):
+    with pytest.raises(UserError, match="already running"):
         trials.start(project=project, channel="sms", language="en", text="{code}", share=50)
 
 

@@ -77,7 +77,7 @@ def test_the_file_shows_how_its_days_are_written():
         ("1999-01-01,DE,1,1", "the date is not within the last 25 months"),
         ("2026-99-99,DE,1,1", "the date is not within the last 25 months"),
         ("later,DE,1,1", "the date is not within the last 25 months"),
-        (f"{TODAY}", "neither a country"),
+        (f"{TODAY}", "no two-letter country code"),
     ],
 )
 def test_a_line_that_cannot_be_read_is_left_out_and_named_by_its_number_alone(line, why):
@@ -103,7 +103,7 @@ def test_another_currency_is_left_out():
         (b"\xff\xfe\x00d", "not UTF-8 text"),
         (b"date,country,price\n", "No line of the file could be read"),
         (b"date,country,price\nx,y,z\n", "Line 2: "),
-        (b"date,price\n2026-01-01,1\n", "No column of countries or phone numbers"),
+        (b"date,price\n2026-01-01,1\n", "No column with countries or phone numbers"),
         (b"a," * 101, "more than 100 columns"),
         (b'date,country,price\n"' + b"x" * 200_000, "not CSV"),
     ],

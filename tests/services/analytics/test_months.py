@@ -57,7 +57,7 @@ def test_a_month_ends_where_the_next_begins():
 
 @pytest.mark.parametrize("text", ["2026-13", "2026", "x", "2026-1", "9" * 400, "9999-12", "0001-01"])
 def test_what_is_no_month_is_refused(text):
-    with pytest.raises(UserError, match="is no month"):
+    with pytest.raises(UserError, match="is not a valid month"):
         month_of(text, datetime(2026, 11, 5, tzinfo=UTC))
 
 

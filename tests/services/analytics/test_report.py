@@ -114,9 +114,9 @@ def test_stats_tells_a_range_of_two_days(project):
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        (("--from", "soon"), "is no day"),
-        (("--to", "2026-01-01"), "Pass --from"),
-        (("--from", "2026-01-01", "--days", "3"), "sets its own range"),
+        (("--from", "soon"), "is not a valid date"),
+        (("--to", "2026-01-01"), "Name the first one"),
+        (("--from", "2026-01-01", "--days", "3"), "a range of its own"),
     ],
 )
 def test_stats_refuses_a_range_that_cannot_be(project, arguments, reason):

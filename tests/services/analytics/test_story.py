@@ -256,7 +256,7 @@ def test_the_first_channel_is_told_with_what_speaks_for_it(making):
 @pytest.mark.parametrize(
     ("fields", "sentence", "remedy"),
     [
-        ({"refusal": "guarded"}, "No code sent: the traffic guard refused", "lift the block"),
+        ({"refusal": "guarded"}, "No code sent: the traffic guard blocked", "lift the block"),
         ({"refusal": "over_budget"}, "No code sent: the channel's daily budget", "Raise the channel's daily budget"),
         ({"refusal": "channel_timeout"}, "No code sent: another code was requested on the same channel", "countdown"),
         (
@@ -281,7 +281,7 @@ def test_a_session_whose_messages_are_gone_says_so(making):
 def test_what_the_guard_sent_another_way_is_told(making):
     made = making(channel="email", refusal="guarded")
     made.delivered(channel="email")
-    assert "The traffic guard refused SMS and calls" in made.told().events[1].detail
+    assert "The traffic guard blocked SMS and calls" in made.told().events[1].detail
 
 
 def test_a_code_that_arrived_and_was_not_entered(making):

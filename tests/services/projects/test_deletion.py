@@ -110,7 +110,7 @@ def test_what_is_under_way_is_waited_for(db):
 
 def test_a_name_that_is_typed_wrong_deletes_nothing(db):
     project = with_traffic("Shop")
-    with pytest.raises(UserError, match="write Shop"):
+    with pytest.raises(UserError, match="enter Shop"):
         deletion.mark(project, typed_name="shop")
     assert Project.objects.get(pk=project.pk).deleted_at is None
 

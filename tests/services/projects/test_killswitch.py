@@ -177,7 +177,7 @@ def test_a_channel_without_a_budget_goes_by_the_ceiling(api, project):
 @pytest.mark.parametrize("value", ["11", "0"])
 def test_an_owner_cannot_set_more_than_the_ceiling(project, value):
     ceilings(max_requests_per_second=10)
-    with pytest.raises(UserError, match="requests_per_second: The operator allows 10 at the most"):
+    with pytest.raises(UserError, match="requests_per_second: The operator allows at most 10"):
         projects.set_project(project=project.row, values={"requests_per_second": value})
     projects.set_project(project=project.row, values={"requests_per_second": "10", "code_length": "4"})
 
@@ -249,7 +249,7 @@ def test_the_budget_that_nobody_set_alerts_at_80_percent_and_none_without_a_limi
 
 def test_under_a_ceiling_nobody_switches_their_budget_off(db):
     ceilings(max_daily_budget=500)
-    with pytest.raises(UserError, match="500 at the most"):
+    with pytest.raises(UserError, match="at most 500"):
         platform.require_budget_below_ceiling(0)
 
 

@@ -84,7 +84,7 @@ def test_a_project_with_traffic_stays_what_it_is(api, project, sandbox, made, ou
     api.create()
     sandbox.create("delivered@sandbox.example")
     for row, text in ((project.row, "true"), (made.project, "false")):
-        with pytest.raises(UserError, match="stays what it is"):
+        with pytest.raises(UserError, match="no longer be changed"):
             set_settings(row, {"is_sandbox": text})
 
 

@@ -240,7 +240,7 @@ def test_the_owner_is_alerted_and_reads_who_was_refused(api, project):
     project.set(guess_assumed=3)
     guess(api, 6)
     findings.sweep()
-    assert Alert.objects.filter(title__startswith="Codes are being guessed from many client networks").exists()
+    assert Alert.objects.filter(title__startswith="Someone is guessing codes from many client networks").exists()
     noted = Decision.objects.get(rule="strangers", subject="81.2.69.0/24")
     assert (noted.count, noted.figures) == (2, {"wrong": 4, "right": 0, "limit": 3})
 

@@ -58,15 +58,15 @@ def test_spreadsheets_part_columns_by_other_marks_and_put_them_in_other_orders(m
         (HEADING + ",0.05,EUR,segment", "Line 2: the destination is missing."),
         (HEADING + "Germany,0.05,EUR,segment", "Line 2: 'Germany' is not a country."),
         (HEADING + "+49a,0.05,EUR,segment", "Line 2: '+49a' is not a phone number prefix."),
-        (HEADING + "+49,0.05,EUR,segment,31.01.2026", "Line 2: '31.01.2026' is not a day."),
-        (HEADING + "+49,0.05,EUR,segment,0001-01-01", "Line 2: '0001-01-01' is not a day."),
+        (HEADING + "+49,0.05,EUR,segment,31.01.2026", "Line 2: '31.01.2026' is not a date."),
+        (HEADING + "+49,0.05,EUR,segment,0001-01-01", "Line 2: '0001-01-01' is not a date."),
         (",,,\n", "The list is empty."),
         ('""\n', "The list is empty."),
-        (HEADING + "+49,1,EUR,segment\n49,2,EUR,segment", "Line 3: +49 has a price in line 2 already."),
-        (HEADING + "DE,1,EUR,segment\nde,2,EUR,segment,1970-01-01", "Line 3: '1970-01-01' is not a day."),
+        (HEADING + "+49,1,EUR,segment\n49,2,EUR,segment", "Line 3: +49 already has a price in line 2."),
+        (HEADING + "DE,1,EUR,segment\nde,2,EUR,segment,1970-01-01", "Line 3: '1970-01-01' is not a date."),
         (
             HEADING + "DE,1,EUR,segment,2026-01-01\nde,2,USD,message,2026-01-01",
-            "Line 3: DE from 2026-01-01 has a price in line 2 already.",
+            "Line 3: DE from 2026-01-01 already has a price in line 2.",
         ),
     ],
 )
@@ -117,7 +117,7 @@ def test_of_two_who_replace_the_same_list_the_second_is_told(project):
     gateway = project.row.providers.get(channel="sms")
     one, other = (price_lists.read(f"{HEADING}+49,{price},EUR,message") for price in ("1", "2"))
     price_lists.replace(gateway, one, number=0)
-    with pytest.raises(UserError, match="Somebody else"):
+    with pytest.raises(UserError, match="Someone else"):
         price_lists.replace(gateway, other, number=0)
     assert Price.objects.get().amount == 1
     price_lists.replace(gateway, other, number=1)

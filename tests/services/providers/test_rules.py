@@ -117,7 +117,7 @@ def test_undone_the_channel_chooses_as_before(project):
 @pytest.mark.parametrize(
     ("values", "why"),
     [
-        ({"name": "gone"}, "gone is disabled"),
+        ({"name": "gone"}, "gone is off"),
         ({"name": "elsewhere"}, "elsewhere does not serve this country's prefix"),
         ({"name": "first", "percent": 20}, "Other rules already route 90 %"),
         ({"name": "mail", "country": "BR"}, "E-mail addresses have no country"),

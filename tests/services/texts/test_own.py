@@ -20,7 +20,7 @@ def faults_of(project, text, subject=""):
 )
 def test_a_text_that_arrives_far_longer_than_it_is_written_is_refused(text, subject):
     project = factories.project(channels=("email",), name=LONG_NAME.strip())
-    assert any(f"{own.MAX_READ} is the most" in fault for fault in faults_of(project, f"{{code}} {text}", subject))
+    assert any(f"the maximum is {own.MAX_READ}" in fault for fault in faults_of(project, f"{{code}} {text}", subject))
 
 
 def test_no_more_of_a_text_is_searched_for_links_than_may_arrive(monkeypatch):

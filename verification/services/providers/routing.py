@@ -58,7 +58,7 @@ def require_routing(channel: Channel) -> None:
     if channel.routing in METHODS:
         METHODS[channel.routing].require(channel)
     elif channel.routing not in OWN_MODES:
-        raise UserError(f"This installation has no such routing: {channel.routing}.")
+        raise UserError(f"This installation does not have this routing: {channel.routing}.")
 
 
 def providers_for(
