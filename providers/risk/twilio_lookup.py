@@ -26,7 +26,7 @@ class TwilioLookup(base.Check):
 
     def ask(self, question: Question, account: RiskAccount, *, http: HttpClient, **means: Any) -> Judgement:
         if question.country in NOT_ASKED:
-            return Judgement(Verdict.ALLOW, "numbers of this country are not asked about")
+            return Judgement(Verdict.ALLOW, "Watchword does not check numbers of this country")
         return super().ask(question, account, http=http, **means)
 
     def request(

@@ -70,7 +70,7 @@ def private_key(text: str) -> RSAPrivateKey:
     except (binascii.Error, TypeError) as error:
         raise ValueError(str(error)) from None
     if not isinstance(key, RSAPrivateKey):
-        raise ValueError("it is no RSA key")
+        raise ValueError("it is not an RSA key")
     return key
 
 

@@ -204,10 +204,10 @@ def test_price_and_verdict_are_in_the_story_and_the_price_in_the_costs(api, aski
     ("values", "fault"),
     [
         ({"risk_sms": "twilio_lookup"}, "Twilio Lookup needs risk_twilio_account, risk_twilio_secret first."),
-        ({"risk_sms": "astrology"}, "'astrology' is no risk check."),
+        ({"risk_sms": "astrology"}, "'astrology' is not a risk check."),
         ({"risk_prices": "twilio_lookup cheap"}, "Write it as twilio_lookup 0.025 USD."),
         ({"risk_callback_url": "http://10.0.0.1/"}, "risk_callback_url: "),
-        ({"risk_vonage_key": "no key"}, "The private key of Vonage is no RSA key of a PEM file."),
+        ({"risk_vonage_key": "no key"}, "The private key of Vonage is not an RSA key in a PEM file."),
     ],
 )
 def test_what_could_ask_nobody_is_refused(project, values, fault):

@@ -104,28 +104,6 @@ def access_token(call: Call, keys_url: str, *, now: float) -> dict[str, Any]:
     return token.claims
 
 
-def access_token(call: Call, keys_url: str, *, now: float) -> dict[str, Any]:
-    """Check a bearer token that the system's own keys sign (RS256), and return its claims.
-
-    Whom it is for and by whom is not checked here. Raises :class:`ProofInvalid`, and ``service_unavailable`` while the
-    keys cannot be fetched.
-    """
-    scheme, _, text = call.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer" or not 0 < len(text) <= MAX_TOKEN:
-        raise ProofInvalid("there is no token")
-
-    def keys(signed: Any) -> KeySet:
-        return keys_at(keys_url, str(signed.headers().get("kid")))
-
-    try:
-        token = jwt.decode(text.strip(), keys, algorithms=["RS256"])
-        claims = jwt.JWTClaimsRegistry(now=int(now), leeway=LEEWAY_SECONDS, exp={"essential": True})
-        claims.validate(token.claims)
-    except (JoseError, ValueError, TypeError):
-        raise ProofInvalid("the token is not signed by the system, or no longer good") from None
-    return token.claims
-
-
 def _password(encoded: str) -> str:
     try:
         return base64.b64decode(encoded, validate=True).decode().partition(":")[2]

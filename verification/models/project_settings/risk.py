@@ -39,7 +39,7 @@ def clean_risk_check(text: str) -> str:
     name = text.strip().lower()
     if name not in RiskCheck.values:
         raise UserError(
-            gettext("{text!r} is no risk check. There are: {names}.").format(text=text, names=", ".join(RiskCheck))
+            gettext("{text!r} is not a risk check. Use: {names}.").format(text=text, names=", ".join(RiskCheck))
         )
     return name
 
@@ -49,7 +49,7 @@ def clean_risk_price(text: str) -> str:
     found = _PRICE.fullmatch(text.strip())
     if not found or found["name"].lower() not in RiskCheck.values:
         raise UserError(
-            gettext("{text!r} is no price of a risk check. Write it as twilio_lookup 0.025 USD.").format(text=text)
+            gettext("{text!r} is not a price of a risk check. Write it as twilio_lookup 0.025 USD.").format(text=text)
         )
     return f"{found['name'].lower()} {found['amount']} {found['currency'].upper()}"
 
@@ -91,9 +91,7 @@ def _checks(name: StrOrPromise, help_text: StrOrPromise) -> ListField:
 class RiskChecks(SettingGroup):
     title = "Risk checks"
 
-    risk_sms = _checks(
-        _("before an SMS"), _("Who is asked about a number that is not known, before an SMS goes to it.")
-    )
+    risk_sms = _checks(_("before an SMS"), _("Who checks an unknown number before an SMS goes to it."))
     risk_voice = _checks(_("before a call"), _("The same before a call."))
     risk_fails_open = models.BooleanField(
         _("send where none answers"),
@@ -105,7 +103,7 @@ class RiskChecks(SettingGroup):
         _("checks in a day"),
         default=1_000,
         db_default=1_000,
-        help_text=_("Beyond so many in 24 hours none is asked, as if none answered. 0: any number."),
+        help_text=_("The maximum in 24 hours; beyond it Watchword sends without a check. 0 means no limit."),
     )
     risk_prices = ListField(
         RiskPriceField(max_length=PRICE_MAX_LENGTH),
@@ -134,7 +132,9 @@ class RiskChecks(SettingGroup):
         blank=True,
         default="",
         db_default="",
-        help_text=_("An https address that is asked, signed like a callback. It answers within 0.3 seconds."),
+        help_text=_(
+            "An https address that Watchword calls, signed like a callback. It must answer within 0.3 seconds."
+        ),
     )
     risk_twilio_account = _text(_("Twilio account"), _("Account SID, or the SID of an API key."))
     risk_twilio_secret = _secret(_("Twilio secret"), _("Auth token, or the secret of the API key."))

@@ -198,7 +198,7 @@ def check_risk(project: Project) -> None:
         try:
             vonage_identity.private_key(secret_of(project, "risk_vonage_key"))
         except (ValueError, DecryptionFailed):
-            raise UserError(_("The private key of Vonage is no RSA key of a PEM file.")) from None
+            raise UserError(_("The private key of Vonage is not an RSA key in a PEM file.")) from None
 
 
 def check_challenge(project: Project) -> None:

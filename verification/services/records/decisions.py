@@ -77,7 +77,7 @@ RULES = {
     ),
     "risk_check": Rule(
         _("Risk check"),
-        _("A service, or your own server, was asked about the number before the message was paid for. It did not go."),
+        _("A service, or your own server, checked the number before sending, and the message was not sent."),
         _("The line says which check and why. Change the project's risk checks, or put the number on the safe list."),
         "project",
     ),

@@ -69,7 +69,7 @@ class System(base.System):
 
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
         if text_at(body, "type") != EVENT:
-            raise CallUnreadable("it is no event of a passcode by e-mail")
+            raise CallUnreadable("it is not an event of a passcode by e-mail")
         return [
             Handed(
                 to=required(body, "address", "data.otpContext.identifier"),
