@@ -81,12 +81,12 @@ def test_what_the_part_lacks_is_removed_and_without_the_part_all_stays():
     ("row", "fault"),
     [
         ({"system": "okta"}, "connections.Okta: a new connection needs its secret"),
-        ({"system": "astrology", "secret": {"secret": "okta"}}, "connections.Okta.system: write one of"),
+        ({"system": "astrology", "secret": {"secret": "okta"}}, "connections.Okta.system: enter one of"),
         (OKTA | {"channel": "email"}, "hands over no codes for the channel email"),
         (OKTA | {"options": {"to": "x"}}, "has no option 'to'"),
-        (OKTA | {"secret": {"secret": "nobody"}}, "the secret nobody is not given, and none is stored"),
-        (OKTA | {"secret": "in the clear"}, "a secret is not written into the file"),
-        (OKTA | {"public_id": "x"}, "there is nothing of this name"),
+        (OKTA | {"secret": {"secret": "nobody"}}, "the secret nobody was not given, and none is stored"),
+        (OKTA | {"secret": "in the clear"}, "do not write secrets into the file"),
+        (OKTA | {"public_id": "x"}, "there is no such name"),
     ],
 )
 def test_what_cannot_be_is_refused_with_its_place(row, fault):

@@ -308,7 +308,7 @@ def test_a_challenges_secret_travels_by_name():
         ({"keys": {}}, "keys: there is no such name here; there are settings, channels"),
         ({"channels": {"fax": {}}}, "channels.fax: there is no such name here"),
         ({"channels": {"sms": {"image_url": "http://a.example/"}}}, "channels.sms.image_url: .*starts with https"),
-        ({"fallback": [{"channel": "sms", "wait_seconds": 4}]}, "fallback.0.wait_seconds: 5 is the least"),
+        ({"fallback": [{"channel": "sms", "wait_seconds": 4}]}, "fallback.0.wait_seconds: the minimum is 5"),
         ({"fallback": [{"channel": "sms"}]}, "fallback.0: wait_seconds is missing"),
         ({"fallback": [{"channel": "email", "wait_seconds": 9}]}, "fallback.0.channel: enter one of sms"),
         (

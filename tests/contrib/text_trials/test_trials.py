@@ -123,7 +123,7 @@ def test_a_session_from_before_the_trial_does_not_count(project, trial):
         ({"share": 91}, "between 1 and 90"),
         ({"text": "no code"}, "{code} is missing"),
         (
-            {"text": "{code} is your {project} code. It is valid for {minutes} min. Do not share it."},
+            {"text": "{code} is your {project} code. Valid for {minutes} min. Don't share it."},
             "the current text",
         ),
     ],
