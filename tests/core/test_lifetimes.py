@@ -80,7 +80,6 @@ PLACES = [
     ("docs/integrate.md", r"within the last (\d+) seconds", 1, CHANNEL_BLOCK_SECONDS),
     ("docs/manual-sends.md", r"The (\d+) seconds between two codes", 1, CHANNEL_BLOCK_SECONDS),
     ("docs/testing.md", r"the (\d+) seconds between two sends", 1, CHANNEL_BLOCK_SECONDS),
-    ("docs/translating.md", r"block of (\d+) seconds", 1, CHANNEL_BLOCK_SECONDS),
     ("docs/from-twilio.md", r"second start within (\d+) seconds over the same channel", 1, CHANNEL_BLOCK_SECONDS),
     ("docs/glossary.md", r"the (\d+) seconds in which a channel sends no second", 1, CHANNEL_BLOCK_SECONDS),
 ]
