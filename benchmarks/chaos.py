@@ -141,15 +141,17 @@ class World:
                 home, is_embedded=False, web_processes=1, **{"BASE_URL": base_url, **shared, **urls, "WEB_THREADS": "8"}
             )
             stack.callback(self._end, node)
-            if old_code:
-                node.root = old_code
             self.nodes.append(node)
+        self.nodes[0].manage("migrate", "--verbosity", "0")  # so that the functions are this checkout's
         for node in self.nodes:
+            if old_code:
+                node.root, node.interpreter = old_code / "code", str(old_code / "venv" / "bin" / "python")
             self.revive_node(node)
 
     def open_project(self, gateways: Gateways) -> dict[str, str]:
         node = self.nodes[0]
-        root, node.root = node.root, ROOT
+        before = node.root, node.interpreter
+        node.root, node.interpreter = ROOT, sys.executable
         made = node.json("createproject", "Chaos")
         node.manage("setproject", str(made["project"]), *SETTINGS)
         for priority, (name, server) in enumerate(gateways.servers.items(), start=1):
@@ -157,7 +159,7 @@ class World:
             options = ["--channel", "sms", "--type", "http", "--name", name, "--priority", str(priority)]
             node.json("addprovider", str(made["project"]), *options, *given)
         self.postgres.execute("UPDATE verification_channel SET daily_budget = 0", database="watchword")
-        node.root = root
+        node.root, node.interpreter = before
         return {"api": made["api_key"], "secret": made["secret_key"]}
 
     def revive_node(self, node: LiveService) -> None:
@@ -320,10 +322,22 @@ def faults_of(world: World, gateways: Gateways, chance: random.Random) -> dict[s
     return found
 
 
+def previous_release() -> Path:
+    """Return a folder with the previous release and the packages that it asks for, made once."""
+    commit = versions.previous_commit()
+    folder = HOME / f"release-{commit[:12]}"
+    if not (folder / "made").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        versions.interpreter_of(versions.unpack(commit, folder / "code"), folder / "venv")
+        (folder / "made").touch()
+    return folder
+
+
 def upgrade(world: World) -> None:
     """Replace the old release by this checkout, part by part, while callers call."""
     for node in world.nodes:
-        node.root = ROOT
+        node.root, node.interpreter = ROOT, sys.executable
         for name in ("web", "worker0"):
             world.take(node, name, signal.SIGTERM)
             world.revive_node(node)
@@ -336,7 +350,7 @@ def upgrade(world: World) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60.0, help="of faults; default 60")
-    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="default: drawn")
+    parser.add_argument("--seed", type=int, default=random.randrange(10**6), help="default: drawn")  # noqa: S311
     parser.add_argument("--only", default="", help="words of the faults' names, separated by commas")
     parser.add_argument("--no-upgrade", action="store_true", help="run this checkout from the start")
     options = parser.parse_args()
@@ -351,23 +365,25 @@ def main() -> None:
 def run(stack: contextlib.ExitStack, options: argparse.Namespace) -> list[str]:
     old_code = None
     if not options.no_upgrade and versions.has_commit(versions.previous_commit()):
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=HOME)))
-        old_code = versions.unpack(versions.previous_commit(), folder / "old")
-    chance = random.Random(f"{options.seed}/faults")
+        old_code = previous_release()
+    chance = random.Random(f"{options.seed}/faults")  # noqa: S311
     world = World(options.seed, stack, old_code=old_code)
     callers: Callers | None = None
 
     def report(path: str, body: dict[str, Any]) -> bool:
         return callers is not None and callers.call("POST", path, body).status == 200
 
-    gateways = Gateways(random.Random(f"{options.seed}/gateways"), report)
-    callbacks = Callbacks(random.Random(f"{options.seed}/callbacks"))
+    gateways = Gateways(random.Random(f"{options.seed}/gateways"), report)  # noqa: S311
+    callbacks = Callbacks(random.Random(f"{options.seed}/callbacks"))  # noqa: S311
     for server in (*gateways.servers.values(), callbacks.server):
         stack.enter_context(server)
     stack.callback(gateways.stopping.set)
     keys = world.open_project(gateways)
     for node in world.nodes:
-        wait_until(node.answers, "a web server answers")
+        try:
+            wait_until(node.answers, "a web server answers")
+        except AssertionError as error:
+            raise AssertionError(node.output("web") + node.output("worker0")) from error
     url = f"{callbacks.server.url}/done"
     ports = [node.port for node in world.nodes]
     callers = Callers(ports=ports, keys=keys, gateways=gateways, callback_url=url, seed=options.seed)
@@ -447,7 +463,7 @@ def is_told(sent: Sent, callers: Callers) -> bool:
 
 def check_integrity(world: World) -> str:
     node = world.nodes[0]
-    node.root = ROOT
+    node.root, node.interpreter = ROOT, sys.executable
     return str(node.json("checkintegrity")["violations"])
 
 

@@ -42,7 +42,7 @@ class Answer:
 class Created:
     to: str
     session: str
-    ends_at: float  # seconds since 1970, as told
+    ends_at: float  # seconds since 1970, as told; earlier once an answer says that the session is verified or locked
     answered_at: float
 
 
@@ -188,6 +188,8 @@ class Callers:
         body = {"session_id": created.session, "code": code}
         checks = self._together([lambda: self.call("POST", "/session/check", body)] * 2)
         tokens = [each.body["verify_token"] for each in checks if each.status == 200]
+        if tokens:
+            created.ends_at = min(created.ends_at, time.time())
         if len(tokens) > 1:
             self.record.break_(f"two tokens for session {created.session}")
         if any(each.body.get("code") == "invalid_code" for each in checks):
@@ -232,6 +234,8 @@ class Callers:
         if len(left) != len(set(left)) or len(left) > 5 or any(each.status == 200 for each in answers):
             self.record.break_(f"tries of session {created.session} were counted as {left}")
         after = self.call("POST", "/session/check", body)
+        if len(left) == 5:
+            created.ends_at = min(created.ends_at, time.time())
         if len(left) == 5 and after.body.get("code") == "invalid_code":
             self.record.break_(f"a sixth code was compared in session {created.session}")
 

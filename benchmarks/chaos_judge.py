@@ -11,7 +11,7 @@ from benchmarks.chaos_gateway import DOUBTFUL, REFUSING, Arrival, Callbacks
 
 ORDER = ("queued", "sending", "sent", "success", "failed", "expired")
 FINAL = frozenset(ORDER[3:])
-ARRIVES_SECONDS = 1.0  # between the service's last look at a code's time and the gateway's note of its arrival
+ARRIVES_SECONDS = 2.0  # between the service's last look at a code's time and the gateway's note of its arrival
 MANUAL_SECONDS = 600.0  # the life of a manual send
 IN_FLIGHT = 16  # messages that two workers of eight threads hold at once
 FAULT_REACHES_SECONDS = 40.0  # after a fault's end until the leases that it cost are over
@@ -47,7 +47,7 @@ def judge(
     figures: Counter[str] = Counter(
         sessions=len(record.created), manual=len(record.sent), verified=record.verified, arrivals=len(arrivals)
     )
-    _judge_sessions(record, by_recipient, read_session, broken, figures)
+    _judge_sessions(record, by_recipient, faults, read_session, broken, figures)
     _judge_sent(record, by_message, callbacks, broken, figures)
     _judge_twice(by_message, faults, broken, figures)
     for to, accepted, _unknown in record.bursts:
@@ -60,13 +60,16 @@ def judge(
 def _judge_sessions(
     record: Record,
     arrived: dict[str, list[Arrival]],
+    faults: Sequence[Fault],
     read_session: Callable[[str], Answer],
     broken: list[str],
     figures: Counter[str],
 ) -> None:
     for created in record.created:
         late = [each for each in arrived[created.to] if each.at > created.ends_at + ARRIVES_SECONDS]
-        if late:
+        if late and _fault_between(created.ends_at, late[0].at, faults, reach=0.0):
+            figures["late at a fault"] += 1  # the worker was frozen between its look and its call
+        elif late:
             figures["late"] += 1
             broken.append(f"the code of session {created.session} arrived {late[0].at - created.ends_at:.1f} s late")
         if arrived[created.to]:
@@ -136,9 +139,11 @@ def _judge_twice(
             )
 
 
-def _fault_between(first: float, second: float, faults: Sequence[Fault]) -> int:
+def _fault_between(
+    first: float, second: float, faults: Sequence[Fault], *, reach: float = FAULT_REACHES_SECONDS
+) -> int:
     """Return the number, from 1, of a fault that touched the time between two arrivals; 0 if none did."""
     for number, fault in enumerate(faults, start=1):
-        if fault.began_at - 1 <= second and fault.ended_at + FAULT_REACHES_SECONDS >= first:
+        if fault.began_at - 1 <= second and fault.ended_at + reach >= first:
             return number
     return 0
