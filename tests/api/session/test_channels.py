@@ -4,8 +4,10 @@ import pytest
 
 from tests import clock, factories
 from tests.api.calls import WRONG, problem, wrong_fields
+from verification import sql
 from verification.core import caching
 from verification.models import Message
+from verification.services.sessions import describe
 
 pytestmark = pytest.mark.django_db
 
@@ -187,3 +189,16 @@ def test_a_repeated_parameter_is_a_wrong_field(api, session_id):
 
 def test_unknown_parameters_are_ignored(api):
     assert api.call("GET", "/session/channels?format=xml&x=1", key=api.api_key).status_code == 200
+
+
+def test_a_session_that_is_verified_while_it_is_looked_at_is_over(api, outbox, session_id, monkeypatch):
+    """Its channels would show the blocks of the session that comes next."""
+    look = sql.call
+
+    def verify_first(function, **arguments):
+        monkeypatch.setattr(describe.sql, "call", look)
+        api.check(session_id, outbox.code)
+        return look(function, **arguments)
+
+    monkeypatch.setattr(describe.sql, "call", verify_first)
+    assert problem(api.channels(session_id)) == (409, "session_verified")
