@@ -30,7 +30,7 @@ Network = IPv4Network | IPv6Network
 Resolver = Callable[[str, int, float], Sequence[str]]
 
 MAX_URL_LENGTH = 2048  # characters of a stored URL: more than any vendor's has
-NOT_PUBLIC = gettext_lazy("the address is not public")
+NOT_PUBLIC = gettext_lazy("the address is not a public one")
 MAX_NAME_LENGTH, MAX_LABEL_LENGTH = 253, 63  # characters of a host name and of its parts (RFC 1035)
 PUBLIC_PORTS = frozenset({443, 8443})
 
@@ -108,9 +108,9 @@ def _read_url(url: str, allowed_networks: tuple[str, ...]) -> Url:
     if parsed.scheme not in ("https", "http"):
         raise AddressBlocked(_("the URL must start with https://"))
     if _USER_INFO.match(url):
-        raise AddressBlocked(_("the URL must not contain a username or password"))
+        raise AddressBlocked(_("the URL must not hold a user name or password"))
     if "#" in url:
-        raise AddressBlocked(_("the URL must not contain a fragment (#)"))
+        raise AddressBlocked(_("the URL must not hold a fragment (#)"))
     host = (parsed.host or "").strip("[]")
     check_host(host, allowed_networks)
     if needs_allowed_network(parsed.scheme, parsed.port) and not _may_be_allowed(host, networks(allowed_networks)):

@@ -1,4 +1,4 @@
-"""Nothing is accepted while the database does not answer, and afterwards everything is as before."""
+"""Nothing is accepted while the database is away, and afterwards everything is as before."""
 
 import pytest
 from django.db import OperationalError, connection

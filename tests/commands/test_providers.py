@@ -89,7 +89,7 @@ def test_addprovider_reads_a_secret_from_a_file_or_standard_input(tmp_path, monk
         ),
         (
             ("--system", *GATEWAY[:-1], "url=https://10.0.0.1/send"),
-            "not public. Name a network of your own in OUTBOUND_ALLOWED_NETWORKS",
+            "not a public one. Name a network of your own in OUTBOUND_ALLOWED_NETWORKS",
         ),
     ],
 )

@@ -320,7 +320,7 @@ TOO_LONG = "The host name is too long: at most 253 characters, and 63 between tw
     [
         ("shop.example.com/hook", "The URL must start with https://."),
         ("https:///hook", "The host name is missing."),
-        ("https://10.0.0.1/hook", "The address is not public."),
+        ("https://10.0.0.1/hook", "The address is not a public one."),
         (f"https://{'a.' * 130}example.com/hook", TOO_LONG),
         (f"https://{'a' * 64}.example.com/hook", TOO_LONG),
     ],

@@ -177,10 +177,10 @@ def test_while_the_keys_cannot_be_fetched_the_system_is_told_to_wait(call, micro
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
-        (event() | {"type": "microsoft.graph.authenticationEvent.tokenIssuanceStart"}, "no event of a passcode"),
+        (event() | {"type": "microsoft.graph.authenticationEvent.tokenIssuanceStart"}, "not an event of a passcode"),
         (event(oneTimeCode=None), "there is no code at"),
         (event(to="nobody"), "neither a phone number nor"),
-        ({}, "no event of a passcode"),
+        ({}, "not an event of a passcode"),
     ],
 )
 def test_what_is_no_passcode_is_refused(call, outbox, body, reason):

@@ -242,7 +242,7 @@ def test_it_reads_a_status(build, word, ours):
         ("NotNetworkSubscriber", "another network"),
         ("UserDoesNotExist", "does not exist"),
         ("DeliveryFailure", "did not deliver"),
-        ("DoNotDisturbRejection", "operator's list"),
+        ("DoNotDisturbRejection", "do-not-disturb list"),
         ("about +4915112345678", "not delivered (Failed)"),
     ],
 )

@@ -89,7 +89,7 @@ def check_channel(system: type[System], channel: str) -> None:
             f"There is no channel {channel!r}. Give {AUTOMATIC} or one of: {', '.join(ChannelType.values)}."
         )
     if channel and ("email" if channel == ChannelType.EMAIL else "phone") not in system.recipients:
-        raise UserError(f"{system.label} hands over no codes for the channel {channel}.")
+        raise UserError(f"{system.label} submits no codes for the channel {channel}.")
 
 
 def connections_of(project: Project | None) -> QuerySet[IdentityConnection]:
