@@ -621,7 +621,7 @@ export interface webhooks {
 export interface components {
     schemas: {
         /**
-         * @description * `altcha` - ALTCHA (proof of work, no outside service)
+         * @description * `altcha` - ALTCHA (proof of work, no external service)
          *     * `turnstile` - Cloudflare Turnstile
          *     * `hcaptcha` - hCaptcha
          *     * `recaptcha` - Google reCAPTCHA
@@ -1022,7 +1022,7 @@ export interface components {
             /**
              * @description With `challenge_required`: whose widget to show.
              *
-             *     * `altcha` - ALTCHA (proof of work, no outside service)
+             *     * `altcha` - ALTCHA (proof of work, no external service)
              *     * `turnstile` - Cloudflare Turnstile
              *     * `hcaptcha` - hCaptcha
              *     * `recaptcha` - Google reCAPTCHA
@@ -1400,7 +1400,7 @@ export interface components {
             /**
              * @description The challenge provider; absent while `enabled` is false.
              *
-             *     * `altcha` - ALTCHA (proof of work, no outside service)
+             *     * `altcha` - ALTCHA (proof of work, no external service)
              *     * `turnstile` - Cloudflare Turnstile
              *     * `hcaptcha` - hCaptcha
              *     * `recaptcha` - Google reCAPTCHA
