@@ -70,7 +70,7 @@ def test_a_preset_fills_the_fields_and_tells_what_changes(live_server, browser_p
     log_in(page, live_server)
     page.goto(live_server.url + section_address(project, "protection"))
     page.get_by_role("radio", name="Strict").check()
-    assert "Numbers of one prefix: 10 → 5" in page.get_by_text("Changes when you save").locator("..").inner_text()
+    assert "Numbers with one prefix: 10 → 5" in page.get_by_text("Changes when you save").locator("..").inner_text()
     page.get_by_text("SMS pumping", exact=True).click()
     page.fill("#id_guard_prefix_numbers", "6")
     assert page.get_by_role("radio", name="Custom").is_checked()
