@@ -46,7 +46,7 @@ def main() -> None:
         sys.exit("watchword: Nobody can be asked here. Run the command in a terminal.")
     except OperationalError as error:  # from Django's own commands, such as migrate; ours catch it themselves
         first_line = str(error).partition("\n")[0]
-        sys.exit(f"watchword: The database is away: {first_line}. Is it running, and DATABASE_URL right?")
+        sys.exit(f"watchword: The database does not answer: {first_line}. Is it running, and DATABASE_URL right?")
 
 
 def refuse(reason: str) -> None:

@@ -61,7 +61,7 @@ def test_a_key_is_added_opens_the_panel_and_is_removed(live_server, browser_page
     settings.IS_SECOND_FACTOR_REQUIRED = False
     page.reload()
     page.get_by_role("button", name="Remove Blue key").click()
-    page.get_by_text("Blue key is removed").wait_for()
+    page.get_by_text("Blue key was removed").wait_for()
 
     page.context.clear_cookies()
     settings.IS_SECOND_FACTOR_REQUIRED = True

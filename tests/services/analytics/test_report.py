@@ -115,8 +115,8 @@ def test_stats_tells_a_range_of_two_days(project):
     ("arguments", "reason"),
     [
         (("--from", "soon"), "is not a valid date"),
-        (("--to", "2026-01-01"), "Name the first one"),
-        (("--from", "2026-01-01", "--days", "3"), "a range of its own"),
+        (("--to", "2026-01-01"), "Pass --from as well"),
+        (("--from", "2026-01-01", "--days", "3"), "sets its own range"),
     ],
 )
 def test_stats_refuses_a_range_that_cannot_be(project, arguments, reason):
