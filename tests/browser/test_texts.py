@@ -64,8 +64,8 @@ def test_the_message_is_shown_and_counted_while_it_is_typed(live_server, browser
     page.fill("#id_text", "{code}, “{project}”: " + "valid for three minutes, do not share. " * 2)
     assert page.locator("[data-size=line]").inner_text().startswith("2 SMS")
     assert page.locator("mark").all_inner_texts() == ["“", "”"]
-    page.get_by_role("button", name='Write " for “').click()
-    page.get_by_role("button", name='Write " for ”').click()
+    page.get_by_role("button", name='Replace “ with "').click()
+    page.get_by_role("button", name='Replace ” with "').click()
     assert page.locator("[data-size=line]").inner_text().startswith("1 SMS")
 
     page.fill("#id_text", "No code at evil.example")
@@ -74,7 +74,7 @@ def test_the_message_is_shown_and_counted_while_it_is_typed(live_server, browser
 
     page.fill("#id_text", "{code} from {project}")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("The text is saved").wait_for()
+    page.get_by_text("The text is used from now on").wait_for()
     assert MessageTemplate.objects.get().text == "{code} from {project}"
     assert complaints == []
 

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.urls import reverse
 
 from tests.admin.rows import page_with, values_on
 from verification.models import Channel, Price, Provider
@@ -42,7 +43,8 @@ def test_the_list_of_countries_shows_what_an_sms_costs_by_the_projects_own_lists
 def test_languages_and_zones_are_suggested_with_their_names(panel):
     codes = panel.as_("owner").get(page_with(panel.project, "language")).content.decode()
     assert '<option value="de">German</option>' in codes and 'data-picker="language"' in codes
-    zones = panel.as_("owner").get(page_with(panel.project, "alert_time_zone")).content.decode()
+    quiet_hours = reverse("admin:verification_alert_settings", args=(panel.project.pk, "quiet"))
+    zones = panel.as_("owner").get(quiet_hours).content.decode()
     assert '<option value="Asia/Kolkata">UTC+05:30</option>' in zones and "Etc/" not in zones
 
 

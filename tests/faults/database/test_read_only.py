@@ -62,7 +62,7 @@ def test_it_is_away_for_callers_and_told_to_operators(service, shop, only_reads)
     wait_until(lambda: metric(service, 'watchword_up{part="database"}') == 0, "the metrics tell it")
     for command in (["status"], ["health"]):
         done = service.run(*command)
-        assert (done.returncode, "read-only" in done.stderr) == (1, True), done
+        assert (done.returncode, "only reads" in done.stderr) == (1, True), done
     doctor = service.run("doctor", "--json", "--only", "database", "--only", "providers")
     found = json.loads(doctor.stdout)["findings"]
     assert [each["name"] for each in found if each["severity"] == "critical"] == ["database-read-only"]
