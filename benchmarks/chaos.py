@@ -16,12 +16,14 @@ import argparse
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,7 @@ from tests.upgrade import versions  # noqa: E402
 
 SHARED = ("SECRET_KEY", "ENCRYPTION_KEYS", "BASE_URL")
 CALLERS = 6
+SHOWN = 40  # broken promises that are told one by one
 DISK_MIB = 600  # of PostgreSQL's disk: its data, and room for what an hour writes
 CALM_SECONDS = (2.0, 5.0)  # between two faults
 LASTS_SECONDS = (3.0, 10.0)  # a fault that has a length
@@ -120,7 +123,7 @@ class World:
         self.seed = seed
         self.home = Path(tempfile.mkdtemp(prefix="chaos-", dir=HOME))
         stack.callback(shutil.rmtree, self.home, ignore_errors=True)
-        self.postgres = stack.enter_context(SmallDisk(is_migrated=True))
+        self.postgres = stack.enter_context(SmallDisk(is_migrated=old_code is None))
         self.pooler = stack.enter_context(Pooler(self.postgres))
         self.valkey = stack.enter_context(ValkeyServer())
         self.links = {
@@ -142,16 +145,14 @@ class World:
             )
             stack.callback(self._end, node)
             self.nodes.append(node)
-        self.nodes[0].manage("migrate", "--verbosity", "0")  # so that the functions are this checkout's
-        for node in self.nodes:
             if old_code:
                 node.root, node.interpreter = old_code / "code", str(old_code / "venv" / "bin" / "python")
+        self.nodes[0].manage("migrate", "--verbosity", "0")  # where all is there, the functions alone
+        for node in self.nodes:
             self.revive_node(node)
 
     def open_project(self, gateways: Gateways) -> dict[str, str]:
         node = self.nodes[0]
-        before = node.root, node.interpreter
-        node.root, node.interpreter = ROOT, sys.executable
         made = node.json("createproject", "Chaos")
         node.manage("setproject", str(made["project"]), *SETTINGS)
         for priority, (name, server) in enumerate(gateways.servers.items(), start=1):
@@ -159,7 +160,6 @@ class World:
             options = ["--channel", "sms", "--type", "http", "--name", name, "--priority", str(priority)]
             node.json("addprovider", str(made["project"]), *options, *given)
         self.postgres.execute("UPDATE verification_channel SET daily_budget = 0", database="watchword")
-        node.root, node.interpreter = before
         return {"api": made["api_key"], "secret": made["secret_key"]}
 
     def revive_node(self, node: LiveService) -> None:
@@ -335,9 +335,11 @@ def previous_release() -> Path:
 
 
 def upgrade(world: World) -> None:
-    """Replace the old release by this checkout, part by part, while callers call."""
+    """Migrate, and replace the old release by this checkout, part by part, while callers call."""
     for node in world.nodes:
         node.root, node.interpreter = ROOT, sys.executable
+    world.nodes[0].manage("migrate", "--verbosity", "0")
+    for node in world.nodes:
         for name in ("web", "worker0"):
             world.take(node, name, signal.SIGTERM)
             world.revive_node(node)
@@ -478,7 +480,9 @@ def print_summary(
     for name, value in figures.items():
         print(f"{name:32} {value}")
     print(f"{'broken promises':32} {len(broken)}")
-    for each in broken[:40]:
+    for kind, count in Counter(re.sub(r"\S*\d\S*", "…", each) for each in broken).items():
+        print(f"  {count:7} {kind}")
+    for each in broken[:SHOWN]:
         print(f"  {each}")
 
 

@@ -189,7 +189,8 @@ def ask(judge: str, mutation: Mutation) -> bool:
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "DJANGO_SETTINGS_MODULE": "config.settings", "PROTOCOL_SEED": "1"}
+    named = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
+    return {**named, "PROTOCOL_SEED": "1"}
 
 
 if __name__ == "__main__":
