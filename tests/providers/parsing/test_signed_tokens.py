@@ -9,6 +9,7 @@ from providers.parsing import signed_tokens
 from tests.fakes.tokens import make_token, part
 
 KEY = "hush"
+pytestmark = pytest.mark.filterwarnings("ignore:Key size should be")  # it is as short as a careless owner's
 
 
 def claims(**changes):
