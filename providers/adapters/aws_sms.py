@@ -25,12 +25,10 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from providers import base
-from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
+from providers import amazon, base
+from providers.base import Outcome, ReceiptStatus, Setting
 from providers.errors import HookForged, HookUnreadable, ProviderError
-from providers.http import libraries
 from providers.http.client import Timeouts
-from providers.http.libraries import LibraryCall
 from providers.parsing import answers, hooks, prices, sns
 
 MIN_TTL_SECONDS, MAX_TTL_SECONDS = 5, 259_200  # Amazon's bounds of TimeToLive
@@ -46,10 +44,9 @@ _COUNTRY = (Outcome.DECLINED, "messages there are not enabled")
 _SENDER = (Outcome.DECLINED, "the sender is not accepted there")
 _UNCLEAR = (Outcome.DECLINED, "the number, the sender or the text is not accepted")
 _SPENT = (Outcome.OUT_OF_FUNDS, "the spend limit of the month is reached")
-_OPTED_OUT = (Outcome.REFUSED, "the recipient has opted out")
 
 # By Amazon's reason where there is one, else by the error's name.
-_ERRORS: dict[str, tuple[Outcome, str]] = {
+_ERRORS: dict[str, amazon.Refusal] = {
     "ACCOUNT_DISABLED": (Outcome.MISCONFIGURED, "the account is disabled"),
     "AccessDeniedException": _RIGHTS,
     "CANNOT_PARSE": _SETTINGS,
@@ -67,7 +64,7 @@ _ERRORS: dict[str, tuple[Outcome, str]] = {
         Outcome.MISCONFIGURED,
         "an account in the sandbox writes to its verified numbers only",
     ),
-    "DESTINATION_PHONE_NUMBER_OPTED_OUT": _OPTED_OUT,
+    "DESTINATION_PHONE_NUMBER_OPTED_OUT": amazon.OPTED_OUT,
     "ExpiredTokenException": _KEYS,
     "INSUFFICIENT_ACCOUNT_REPUTATION": (Outcome.MISCONFIGURED, "the account's reputation is too low"),
     "INTERNATIONAL_SENDING_NOT_SUPPORTED": _COUNTRY,
@@ -132,9 +129,7 @@ class Adapter(base.Adapter):
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     advanced = ("max_price", "base_url")
     declared = (
-        Setting("region", _("Region"), required=True, help=_("Such as eu-central-1; it must offer SMS.")),
-        Setting("access_key_id", _("Access key id"), required=True),
-        Setting("secret_access_key", _("Secret access key"), SettingKind.SECRET, required=True),
+        *amazon.ACCOUNT,
         Setting(
             "sender",
             _("Sender"),
@@ -154,16 +149,12 @@ class Adapter(base.Adapter):
             _("Highest price of a message"),
             help=_("In US dollars, such as 0.25. Leave empty for no limit."),
         ),
-        Setting("base_url", _("API URL"), SettingKind.URL, help=_("Leave empty for Amazon's default in the region.")),
+        amazon.BASE_URL,
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
-        errors = {}
-        if not re.fullmatch(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}", str(values["region"])):
-            errors["region"] = gettext("enter a region such as eu-central-1")
-        if not re.fullmatch(r"[0-9A-Za-z]{5,128}", str(values["access_key_id"])):
-            errors["access_key_id"] = gettext("use only letters and digits")
+        errors = amazon.account_errors(values)
         if values["sender"] and not re.fullmatch(r"[0-9A-Za-z_:/+-]{1,256}", str(values["sender"])):
             errors["sender"] = gettext("enter a number, a name or an ID")
         if values["configuration_set"] and not re.fullmatch(
@@ -254,21 +245,8 @@ class Adapter(base.Adapter):
         }
 
     def _ask(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        from botocore.exceptions import ClientError
-
-        names = ("region", "access_key_id", "secret_access_key", "base_url")
-        client = libraries.amazon_client("pinpoint-sms-voice-v2", *(self.text(name) for name in names))
-        call = LibraryCall(self.http)
-        try:
-            with libraries.through_door(call):
-                answered = getattr(client, operation)(**parameters)
-        except ClientError as error:
-            raise _explain(error.response, call) from None
-        except ProviderError:
-            raise
-        except Exception:  # an answer that is not Amazon's breaks the parser in many ways
-            raise call.explain() from None
-        return answered if isinstance(answered, dict) else {}
+        service = "pinpoint-sms-voice-v2"
+        return amazon.ask(self, service, operation, label="AWS End User Messaging", refusals=_ERRORS, **parameters)
 
     def _certificate(self, url: str) -> bytes:
         """Return Amazon's certificate, which all processes share. Raises :class:`HookForged` where there is none."""
@@ -296,24 +274,6 @@ class Adapter(base.Adapter):
             raise HookUnreadable("the subscription cannot be confirmed now") from None
         if answer.status != 200:
             raise HookUnreadable("Amazon did not accept our confirmation of the subscription")
-
-
-def _explain(response: Mapping[str, Any], call: LibraryCall) -> ProviderError:
-    """Judge a refusal by Amazon's reason, else by the error's name. Its sentences may quote the number."""
-    usual = call.explain()
-    error = response.get("Error")
-    code = str(error.get("Code", "")) if isinstance(error, dict) else ""
-    word = next((word for word in (str(response.get("Reason", "")), code) if word in _ERRORS), None)
-    if word is None or call.answer is None or call.answer.status < 400:
-        return usual
-    outcome, words = _ERRORS[word]
-    return ProviderError(
-        f"AWS End User Messaging: {words} ({word})",
-        outcome,
-        provider_status=word,
-        retry_after=usual.retry_after,
-        is_suppressed=_ERRORS[word] is _OPTED_OUT,
-    )
 
 
 def _price(event: Mapping[str, Any]) -> base.MessagePrice | None:

@@ -23,20 +23,17 @@ from typing import Any
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from providers import base
-from providers.base import Outcome, Setting, SettingKind
+from providers import amazon, base
+from providers.base import Outcome, Setting
 from providers.errors import ProviderError
-from providers.http import libraries
-from providers.http.libraries import LibraryCall
 from providers.parsing import answers
 
 _REFUSED_REQUEST = (Outcome.MISCONFIGURED, "the request was not understood")
 _KEYS = (Outcome.MISCONFIGURED, "the access key is not valid")
 _SLOW_DOWN = (Outcome.RATE_LIMITED, "the account sends too fast")
 _UNCLEAR = (Outcome.DECLINED, "the number, the sender or the text is not accepted")
-_OPTED_OUT = (Outcome.REFUSED, "the recipient has opted out")
 _FAULT = (Outcome.TEMPORARY, "Amazon has a server error")
-_ERRORS: dict[str, tuple[Outcome, str]] = {
+_ERRORS: dict[str, amazon.Refusal] = {
     "AccessDenied": (Outcome.MISCONFIGURED, "the access key may not do this"),
     "AccessDeniedException": (Outcome.MISCONFIGURED, "the access key may not do this"),
     "AuthorizationError": (Outcome.MISCONFIGURED, "the access key may not do this"),
@@ -53,8 +50,8 @@ _ERRORS: dict[str, tuple[Outcome, str]] = {
     "InvalidParameterValue": _UNCLEAR,
     "MissingAuthenticationToken": _KEYS,
     "OptInRequired": _KEYS,
-    "OptedOut": _OPTED_OUT,
-    "OptedOutException": _OPTED_OUT,
+    "OptedOut": amazon.OPTED_OUT,
+    "OptedOutException": amazon.OPTED_OUT,
     "ParameterValueInvalid": _UNCLEAR,
     "RequestExpired": (Outcome.MISCONFIGURED, "this machine's clock is wrong"),
     "ServiceUnavailable": _FAULT,
@@ -77,9 +74,7 @@ class Adapter(base.Adapter):
     channels = ("sms",)
     packages = ("boto3",)
     declared = (
-        Setting("region", _("Region"), required=True, help=_("Such as eu-central-1; the region must support SMS.")),
-        Setting("access_key_id", _("Access key id"), required=True),
-        Setting("secret_access_key", _("Secret access key"), SettingKind.SECRET, required=True),
+        *amazon.ACCOUNT,
         Setting(
             "sender",
             _("Sender"),
@@ -90,16 +85,12 @@ class Adapter(base.Adapter):
             _("Maximum price per message"),
             help=_("In US dollars, such as 0.25. Leave empty for no limit."),
         ),
-        Setting("base_url", _("API URL"), SettingKind.URL, help=_("Leave empty for Amazon's default in the region.")),
+        amazon.BASE_URL,
     )
 
     @classmethod
     def clean(cls, values: Mapping[str, base.Value]) -> dict[str, str]:
-        errors = {}
-        if not re.fullmatch(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}", str(values["region"])):
-            errors["region"] = gettext("enter a region such as eu-central-1")
-        if not re.fullmatch(r"[0-9A-Za-z]{5,128}", str(values["access_key_id"])):
-            errors["access_key_id"] = gettext("use only letters and digits")
+        errors = amazon.account_errors(values)
         sender = str(values["sender"])
         if sender and not (_SENDER.fullmatch(sender) or _NUMBER.fullmatch(sender)):
             errors["sender"] = gettext("enter a number, or a name of up to 11 letters, digits and hyphens")
@@ -144,33 +135,4 @@ class Adapter(base.Adapter):
         return found
 
     def _ask(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        from botocore.exceptions import ClientError
-
-        names = ("region", "access_key_id", "secret_access_key", "base_url")
-        client = libraries.amazon_client("sns", *(self.text(name) for name in names))
-        call = LibraryCall(self.http)
-        try:
-            with libraries.through_door(call):
-                answered = getattr(client, operation)(**parameters)
-        except ClientError as error:
-            raise _explain(str(error.response.get("Error", {}).get("Code", "")), call) from None
-        except ProviderError:
-            raise
-        except Exception:  # an answer that is not Amazon's breaks the parser in many ways
-            raise call.explain() from None
-        return answered if isinstance(answered, dict) else {}
-
-
-def _explain(code: str, call: LibraryCall) -> ProviderError:
-    """Judge a refusal by Amazon's code, an unknown code by the HTTP status. Its sentences may quote the number."""
-    usual = call.explain()
-    if code not in _ERRORS or call.answer is None or call.answer.status < 400:
-        return usual
-    outcome, words = _ERRORS[code]
-    return ProviderError(
-        f"Amazon SNS: {words} ({code})",
-        outcome,
-        provider_status=code,
-        retry_after=usual.retry_after,
-        is_suppressed=_ERRORS[code] is _OPTED_OUT,
-    )
+        return amazon.ask(self, "sns", operation, label="Amazon SNS", refusals=_ERRORS, **parameters)

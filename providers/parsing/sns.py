@@ -19,12 +19,11 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
+from providers.amazon import REGION
 from providers.errors import HookForged
 
 NOTIFICATION, CONFIRMATION = "Notification", "SubscriptionConfirmation"
-TOPIC = re.compile(
-    r"arn:aws[a-z-]*:sns:(?P<region>[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}):[0-9]{12}:[0-9A-Za-z_-]{1,256}"
-)
+TOPIC = re.compile(rf"arn:aws[a-z-]*:sns:(?P<region>{REGION}):[0-9]{{12}}:[0-9A-Za-z_-]{{1,256}}")
 
 _SIGNED = {
     NOTIFICATION: ("Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"),
