@@ -28,7 +28,7 @@ from verification.services.projects.channel_config import FIXED_ORDER
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.protection import risk
 from verification.services.protection.eligibility import why_not_to_send
-from verification.services.protection.recipient import policy_for
+from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.protection.suppressions import suppress
 from verification.services.providers.active import LiveProvider, forget_providers
 from verification.services.providers.latency import is_late
@@ -84,7 +84,10 @@ class Round:
 
     def run(self) -> None:
         message = self.message
-        if reason := self._why_not_to_send() or self._why_denied():
+        recipient = self._recipient()
+        if recipient and (
+            reason := why_not_to_send(recipient, message.channel) or risk.why_not_to_send(message, recipient)
+        ):
             record.close(message, MessageStatus.FAILED, error=reason)
             return
         try:
@@ -106,13 +109,10 @@ class Round:
         project_id = self.message.project_id
         return _projects.get(project_id, lambda: load_project(project_id))
 
-    def _why_not_to_send(self) -> str:
+    def _recipient(self) -> RecipientPolicy | None:
+        """Return what the project says of the recipient now; None for a project that is gone."""
         project = self._project()
-        return why_not_to_send(policy_for(project, self.address), self.message.channel) if project else ""
-
-    def _why_denied(self) -> str:
-        project = self._project()
-        return risk.why_not_to_send(self.message, policy_for(project, self.address)) if project else ""
+        return policy_for(project, self.address) if project else None
 
     def _ask_in_turn(self, outgoing: OutgoingMessage) -> None:
         """Ask one provider after the other until an answer decides the message, or none is left."""
@@ -170,7 +170,8 @@ class Round:
     def _is_still_wanted(self) -> bool:
         """Return whether the message is still ours to send, its code of use, and sending allowed."""
         wanted = sql.call("is_still_wanted", message=self.message.id, claims=self.message.claims).is_still_wanted
-        return wanted and not self._why_not_to_send()
+        recipient = self._recipient()
+        return wanted and not (recipient and why_not_to_send(recipient, self.message.channel))
 
     def _hand_over(self, provider: LiveProvider) -> bool:
         """Give the message to a worker that holds this provider's connection, and return whether that was done.

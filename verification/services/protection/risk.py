@@ -12,7 +12,7 @@ import uuid
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 from django.utils import timezone
@@ -80,18 +80,19 @@ def wants_challenge(project: ProjectConfig, to: str) -> bool:
     return last.values_list("verdict", flat=True).first() == Verdict.CHALLENGE.value
 
 
-class _Facts:
+class _Facts(NamedTuple):
     """What is known of the request behind a message."""
 
-    def __init__(self, network: str = "", is_challenged: bool = False) -> None:
-        self.network, self.is_challenged = network, is_challenged
+    network: str = ""
+    is_challenged: bool = False  # a manual send never is
 
 
 def _facts(message: ClaimedMessage) -> _Facts:
-    rows: Any = Session.objects.filter(pk=message.session_id).values_list("subnet", "is_challenged")
     if message.session_id is None:
-        rows = Message.objects.filter(pk=message.id).values_list("subnet", "is_test")
-    return _Facts(*(rows.first() or ()))
+        network = Message.objects.filter(pk=message.id).values_list("subnet", flat=True).first()
+        return _Facts(network or "")
+    row = Session.objects.filter(pk=message.session_id).values_list("subnet", "is_challenged").first()
+    return _Facts(*(row or ()))
 
 
 def _is_known(project: ProjectConfig, to: str) -> bool:
