@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import os
 import random
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from benchmarks.kept import migrated
+from benchmarks.kept import throwaway
 
 SECONDS = 3600
 MOBILE_SUBNETS = 20  # of carriers, which many share
@@ -227,19 +225,8 @@ def main() -> None:
     parser.add_argument("--people", type=int, nargs="+", default=[100, 6000])
     parser.add_argument("--errors", type=float, nargs="+", default=[0.01, 0.2])
     options = parser.parse_args()
-    home = Path("var/benchmarks") / f"guessing-{os.getpid()}"
-    os.environ |= {"WATCHWORD_HOME": str(home.resolve()), "EMBEDDED_DURABLE": "false"}
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    import shutil
-
-    import django
-
-    django.setup()
-    try:
-        with migrated():
-            measure(options)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+    with throwaway("guessing"):
+        measure(options)
 
 
 if __name__ == "__main__":

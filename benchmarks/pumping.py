@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import os
 import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from benchmarks.kept import migrated
+from benchmarks.kept import throwaway
 
 DAY = 86_400
 PRICE = 0.10  # of an SMS, in money of any kind: the middle of the countries that are pumped
@@ -237,19 +235,8 @@ def main() -> None:
     parser.add_argument("--people", type=int, nargs="+", default=[400, 6000], help="of a quiet and of a sales day")
     parser.add_argument("--every", type=float, nargs="+", default=[2.0, 60.0], help="seconds between two requests")
     options = parser.parse_args()
-    home = Path("var/benchmarks") / f"pumping-{os.getpid()}"
-    os.environ |= {"WATCHWORD_HOME": str(home.resolve()), "EMBEDDED_DURABLE": "false"}
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    import shutil
-
-    import django
-
-    django.setup()
-    try:
-        with migrated():
-            measure(options)
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
+    with throwaway("pumping"):
+        measure(options)
 
 
 if __name__ == "__main__":
