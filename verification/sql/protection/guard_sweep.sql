@@ -47,39 +47,61 @@ BEGIN
 END
 $$;
 
--- The conversion rule: too few of the sessions' SMS and calls to a country within the window were proved by
--- session/verify. Only sends whose session is over count. Below the limit the country is refused, below twice the
--- limit it is watched. Sends before the end or the lifting of the country's last finding are not counted again.
+-- Return whether the codes that an identity system handed over count in the conversion: whether the customer's server has
+-- reported a verified user within the last day. Of a project that never reports, all would look unverified.
+CREATE OR REPLACE FUNCTION counts_handed(p_project bigint, p_now timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (SELECT FROM verification_project WHERE id = p_project AND reported_at > p_now - interval '1 day')
+$$;
+
+-- What the conversion rule judges in a country: the sessions' SMS and calls of the last minutes. Only sends whose session
+-- is over count. Sends before the end or the lifting of the country's last finding are not counted again.
+-- Codes that an identity system handed over count where counts_handed says so.
+CREATE OR REPLACE FUNCTION sends_by_country(p_project verification_project, p_minutes integer, p_now timestamptz)
+RETURNS TABLE (country text, sends bigint, verified bigint, since timestamptz, until timestamptz)
+LANGUAGE sql STABLE AS $$
+    SELECT send.country, count(*), count(send.verified_at), min(send.created_at), max(send.created_at)
+    FROM verification_guardedsend AS send
+    LEFT JOIN verification_guardblock AS block
+        ON block.project_id = p_project.id AND block.subject = send.country AND block.rule = 'conversion'
+    WHERE send.project_id = p_project.id
+      AND send.created_at > p_now - make_interval(mins => p_minutes)
+      AND (
+          send.created_at <= p_now - longest_session()
+          OR (SELECT expires_at FROM verification_message AS message WHERE message.id = send.message_id) <= p_now
+      )
+      AND send.created_at > coalesce(block.lifted_at, block.until, '-infinity')
+      AND NOT send.is_manual
+      AND (NOT send.is_handed OR (SELECT counts_handed(p_project.id, p_now)))
+    GROUP BY send.country
+$$;
+
+-- The figures of the conversion rule, with what a provider that fails there did not deliver.
+CREATE OR REPLACE FUNCTION conversion_figures(
+    p_project verification_project, p_minutes integer, p_sends bigint, p_verified bigint, p_undelivered bigint
+) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT jsonb_build_object(
+        'sends', p_sends, 'verified', p_verified, 'percent', floor(p_verified * 100.0 / p_sends),
+        'limit', p_project.guard_country_percent, 'minutes', p_minutes
+    ) || CASE WHEN p_undelivered > 0 THEN jsonb_build_object('undelivered', p_undelivered) ELSE '{}' END
+$$;
+
+-- The conversion rule: too few of the sends to a country within the window were proved by session/verify. Below the limit
+-- the country is refused, below twice the limit it is watched.
 -- What a provider that fails there did not deliver is left out before the country is refused. If the rest is no reason
 -- to refuse, the country is watched.
--- Codes that an identity system handed over count where counts_handed says so.
 CREATE OR REPLACE FUNCTION judge_countries(p_project verification_project, p_now timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    v_window constant interval := make_interval(mins => p_project.guard_country_minutes);
-    v_counts_handed constant boolean := counts_handed(p_project.id, p_now);
+    v_minutes constant integer := p_project.guard_country_minutes;
+    v_window constant interval := make_interval(mins => v_minutes);
     v_found record;
     v_undelivered bigint;
     v_figures jsonb;
 BEGIN
     FOR v_found IN
-        SELECT send.country, count(*) AS sends, count(send.verified_at) AS verified, min(send.created_at) AS since,
-               max(send.created_at) AS until
-        FROM verification_guardedsend AS send
-        LEFT JOIN verification_guardblock AS block
-            ON block.project_id = p_project.id AND block.subject = send.country AND block.rule = 'conversion'
-        WHERE send.project_id = p_project.id
-          AND send.created_at > p_now - v_window
-          AND (
-              send.created_at <= p_now - longest_session()
-              OR (SELECT expires_at FROM verification_message AS message WHERE message.id = send.message_id) <= p_now
-          )
-          AND send.created_at > coalesce(block.lifted_at, block.until, '-infinity')
-          AND NOT send.is_manual
-          AND (v_counts_handed OR NOT send.is_handed)
-        GROUP BY send.country
-        HAVING count(*) >= p_project.guard_country_sends
-           AND count(send.verified_at) * 100 < count(*) * least(2 * p_project.guard_country_percent, 100)
+        SELECT * FROM sends_by_country(p_project, v_minutes, p_now)
+        WHERE sends >= p_project.guard_country_sends
+          AND verified * 100 < sends * least(2 * p_project.guard_country_percent, 100)
     LOOP
         v_undelivered := 0;
         IF v_found.verified * 100 < v_found.sends * p_project.guard_country_percent THEN
@@ -87,14 +109,7 @@ BEGIN
                 p_project, v_found.country, v_found.since, v_found.until, v_found.sends, p_now
             );
         END IF;
-        v_figures := jsonb_build_object(
-            'sends', v_found.sends, 'verified', v_found.verified,
-            'percent', floor(v_found.verified * 100.0 / v_found.sends), 'limit', p_project.guard_country_percent,
-            'minutes', p_project.guard_country_minutes
-        );
-        IF v_undelivered > 0 THEN
-            v_figures := v_figures || jsonb_build_object('undelivered', v_undelivered);
-        END IF;
+        v_figures := conversion_figures(p_project, v_minutes, v_found.sends, v_found.verified, v_undelivered);
         IF v_found.verified * 100 < (v_found.sends - v_undelivered) * p_project.guard_country_percent
             AND v_found.sends - v_undelivered >= p_project.guard_country_sends
         THEN
@@ -121,30 +136,14 @@ CREATE OR REPLACE FUNCTION judge_day(p_project verification_project, p_now times
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_minutes constant integer := 24 * 60;
-    v_counts_handed constant boolean := counts_handed(p_project.id, p_now);
     v_found record;
     v_undelivered bigint;
-    v_figures jsonb;
 BEGIN
     p_project.guard_country_minutes := v_minutes;  -- for lost_by_a_provider, which compares with so long a time
     FOR v_found IN
-        SELECT send.country, count(*) AS sends, count(send.verified_at) AS verified, min(send.created_at) AS since,
-               max(send.created_at) AS until
-        FROM verification_guardedsend AS send
-        LEFT JOIN verification_guardblock AS block
-            ON block.project_id = p_project.id AND block.subject = send.country AND block.rule = 'conversion'
-        WHERE send.project_id = p_project.id
-          AND send.created_at > p_now - make_interval(mins => v_minutes)
-          AND (
-              send.created_at <= p_now - longest_session()
-              OR (SELECT expires_at FROM verification_message AS message WHERE message.id = send.message_id) <= p_now
-          )
-          AND send.created_at > coalesce(block.lifted_at, block.until, '-infinity')
-          AND NOT send.is_manual
-          AND (v_counts_handed OR NOT send.is_handed)
-        GROUP BY send.country
-        HAVING count(*) - count(send.verified_at) > p_project.guard_country_day
-           AND count(send.verified_at) * 100 < count(*) * p_project.guard_country_percent
+        SELECT * FROM sends_by_country(p_project, v_minutes, p_now)
+        WHERE sends - verified > p_project.guard_country_day
+          AND verified * 100 < sends * p_project.guard_country_percent
     LOOP
         v_undelivered := lost_by_a_provider(
             p_project, v_found.country, v_found.since, v_found.until, v_found.sends, p_now
@@ -152,27 +151,15 @@ BEGIN
         IF v_found.sends - v_undelivered - v_found.verified > p_project.guard_country_day
             AND v_found.verified * 100 < (v_found.sends - v_undelivered) * p_project.guard_country_percent
         THEN
-            v_figures := jsonb_build_object(
-                'sends', v_found.sends, 'verified', v_found.verified,
-                'percent', floor(v_found.verified * 100.0 / v_found.sends), 'limit', p_project.guard_country_percent,
-                'minutes', v_minutes
-            );
-            IF v_undelivered > 0 THEN
-                v_figures := v_figures || jsonb_build_object('undelivered', v_undelivered);
-            END IF;
             PERFORM guard_block(
-                p_project.id, 'conversion', v_found.country, 0, v_figures, p_project.guard_block_minutes * 60,
-                p_project.guard_block_max_minutes * 60, p_project.guard_quiet_hours * 3600, p_now
+                p_project.id, 'conversion', v_found.country, 0,
+                conversion_figures(p_project, v_minutes, v_found.sends, v_found.verified, v_undelivered),
+                p_project.guard_block_minutes * 60, p_project.guard_block_max_minutes * 60,
+                p_project.guard_quiet_hours * 3600, p_now
             );
         END IF;
     END LOOP;
 END
-$$;
-
--- Return whether the codes that an identity system handed over count in the conversion: whether the customer's server has
--- reported a verified user within the last day. Of a project that never reports, all would look unverified.
-CREATE OR REPLACE FUNCTION counts_handed(p_project bigint, p_now timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (SELECT FROM verification_project WHERE id = p_project AND reported_at > p_now - interval '1 day')
 $$;
 
 -- Return how many of a country's unverified sends did not arrive because their provider fails there: sends that a rule
