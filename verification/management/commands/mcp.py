@@ -50,7 +50,7 @@ class Command(WatchwordCommand):
 
 
 async def health() -> str:
-    """Tell the service's condition now: processes, queues, providers that are set aside, what ran last."""
+    """Tell the service's condition now: processes, queues, paused providers, what ran last."""
     return await _answer(lambda: _command("status"))
 
 
