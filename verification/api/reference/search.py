@@ -11,7 +11,7 @@ from verification.models.project_settings.described import described
 
 # The worth of a searched word by where it stands, so that a page about it comes before one that names it.
 TITLE_SCORE, HEADING_SCORE, TEXT_SCORE = 2, 4, 1
-NAME_SCORE = 20  # the query is the whole name of an error or a setting: more than any three words of a section
+NAME_SCORE = 20  # the query is the part's whole name: more than any three words of a section
 MOST_HITS = 30  # sections on a page of results; who needs more searches for a further word
 EXCERPT = 220  # characters of a section shown with a hit
 SETTINGS_ADDRESS = "/docs/settings/"
@@ -27,6 +27,7 @@ class DocSection:
     text: str
     address: str
     is_name: bool = False  # the heading is an error code or the name of a setting
+    path: str = ""  # of an operation, by which it is called as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ def _parts(document: Mapping[str, Any]) -> Iterator[DocSection]:
         for method, operation in methods.items():
             (tag,), name = operation["tags"], operation["operationId"]
             text = f"{method.upper()} {path}. {operation['description']}"
-            yield DocSection(f"API · {tag}", operation["summary"], _plain(text), f"{REFERENCE_ADDRESS}#/{tag}/{name}")
+            address = f"{REFERENCE_ADDRESS}#/{tag}/{name}"
+            yield DocSection(f"API · {tag}", operation["summary"], _plain(text), address, path=path)
     for entry in error_guide.entries():
         text = _plain(f"{entry.title}. {entry.meaning} {entry.remedy}")
         yield DocSection(f"Errors · {entry.status}", entry.code, text, entry.address, is_name=True)
@@ -89,6 +91,7 @@ def _score(words: list[str], part: DocSection) -> int:
     if not all(scores):
         return 0
     is_its_name = part.is_name and part.heading in (words[0], "_".join(words))
+    is_its_name |= "/" in words[0] and part.path.strip("/") == words[0].strip("/")
     return sum(scores) + (NAME_SCORE if is_its_name else 0)
 
 
