@@ -4,9 +4,9 @@ import pytest
 
 from providers import registry
 from providers.http import tls
+from providers.http.client import HttpClient
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer
-from tests.fakes.manners import HastyDoor
 from tests.fakes.store import FakeStore
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -30,7 +30,7 @@ def build(request, server, store):
     def make(**changes):
         raw = {**request.module.SETTINGS, "base_url": server.url, **changes}
         settings = registry.clean_settings(request.module.TYPE, raw, LOOPBACK)
-        return registry.build(request.module.TYPE, settings, http=HastyDoor(LOOPBACK), store=store)
+        return registry.build(request.module.TYPE, settings, http=HttpClient(LOOPBACK), store=store)
 
     return make
 

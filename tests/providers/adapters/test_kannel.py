@@ -7,8 +7,9 @@ import pytest
 from providers import registry
 from providers.base import Consent, HookRequest, Outcome, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, NotConnected, ProviderError, SettingsInvalid
+from providers.http.client import HttpClient
 from tests.fakes import http_server as fake
-from tests.fakes.manners import HTML, HastyDoor
+from tests.fakes.manners import HTML
 from tests.fakes.messages import make_message
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -33,7 +34,7 @@ def build(server, store):
     def make(**changes):
         raw = {**SETTINGS, "url": f"{server.url}/cgi-bin/sendsms", **changes}
         settings = registry.clean_settings("kannel", raw, LOOPBACK)
-        return registry.build("kannel", settings, http=HastyDoor(LOOPBACK), store=store)
+        return registry.build("kannel", settings, http=HttpClient(LOOPBACK), store=store)
 
     return make
 

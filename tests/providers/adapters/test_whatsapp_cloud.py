@@ -7,9 +7,9 @@ import pytest
 from providers import registry
 from providers.base import HookRequest, Outcome, ReceiptStatus
 from providers.errors import HookForged, HookUnreadable, NotConnected, ProviderError, SettingsInvalid
+from providers.http.client import HttpClient
 from tests.fakes import http_server as fake
 from tests.fakes import whatsapp
-from tests.fakes.manners import HastyDoor
 from tests.fakes.messages import make_message
 from tests.fakes.whatsapp import APP_SECRET, PHONE_NUMBER_ID, TOKEN, VERIFY_TOKEN, body, change, cloud_api, sign, status
 
@@ -29,7 +29,7 @@ def build(server, store):
     def make(**changes):
         raw = {**SETTINGS, "base_url": server.url, **changes}
         settings = registry.clean_settings("whatsapp_cloud", raw, LOOPBACK)
-        return registry.build("whatsapp_cloud", settings, http=HastyDoor(LOOPBACK), store=store)
+        return registry.build("whatsapp_cloud", settings, http=HttpClient(LOOPBACK), store=store)
 
     return make
 
