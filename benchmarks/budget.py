@@ -21,11 +21,11 @@ from statistics import median
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.delivery import Gateway
+from benchmarks.common.scripts import CHECK, CREATE, VERIFY
+from benchmarks.common.service import Service, machine
+from benchmarks.common.tables import table
+from benchmarks.delivery.gateway import Gateway
 from benchmarks.inside import Inside, code_of
-from benchmarks.scripts import CHECK, CREATE, VERIFY
-from benchmarks.service import Service, machine
-from benchmarks.tables import table
 
 BATCH = 50  # flows that one figure is the mean of
 WARM_FLOWS = 50  # statements and plans are prepared, and caches filled, by then

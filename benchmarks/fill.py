@@ -20,7 +20,7 @@ from typing import Any
 
 import django
 
-from benchmarks.kept import migrated
+from benchmarks.common.kept import migrated
 
 ROWS = 10_000_000  # verifications
 PROJECTS = 50
@@ -125,7 +125,7 @@ def fill(rows: int, say: Callable[[str], None], *, projects: int = PROJECTS) -> 
     """Write ``rows`` verifications of the month that ends now into an empty database."""
     from django.db import connection
 
-    from benchmarks.lists_fill import without_indexes
+    from benchmarks.lists.fill import without_indexes
     from verification.models import Project, Provider
 
     big, *others = [Project.objects.create(name=f"Filled {number}") for number in range(projects)]
@@ -175,7 +175,7 @@ def sizes() -> str:
     """Return the bytes of each table that was filled, with its indexes, a verification."""
     from django.db import connection
 
-    from benchmarks.tables import table
+    from benchmarks.common.tables import table
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM verification_session")

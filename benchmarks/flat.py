@@ -27,10 +27,11 @@ import django
 import psycopg
 
 from benchmarks import fill
-from benchmarks.kept import migrated
-from benchmarks.scripts import recipients
-from benchmarks.service import LIMITS_OFF, ROOT, machine
-from benchmarks.tables import table
+from benchmarks.common.kept import migrated
+from benchmarks.common.processes import postgres_seconds
+from benchmarks.common.scripts import recipients
+from benchmarks.common.service import LIMITS_OFF, ROOT, machine
+from benchmarks.common.tables import table
 
 BATCH = 20  # requests that one process answers before it is the other's turn
 GOAL_RATIO = 1.3
@@ -211,7 +212,6 @@ def measure_purge(days: int) -> int:
     """Purge what is older, and tell the rate of it and what it cost."""
     from django.db import connection
 
-    from benchmarks.lists import postgres_seconds
     from verification.models import Message, Session
     from verification.services.maintenance import retention
 

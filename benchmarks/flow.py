@@ -19,11 +19,11 @@ from statistics import median
 from typing import Any
 
 from benchmarks.bare.views import CODE
-from benchmarks.driver import Driver, Script, Window, percentile, recorded
+from benchmarks.common.driver import Driver, Script, Window, percentile, recorded
+from benchmarks.common.scripts import CHECK, CREATE, ENDPOINTS, VERIFY, Target, recipients
+from benchmarks.common.service import Service, machine
+from benchmarks.common.tables import spread, table
 from benchmarks.inside import Inside, describe_round_trips, round_trips
-from benchmarks.scripts import CHECK, CREATE, ENDPOINTS, VERIFY, Target, recipients
-from benchmarks.service import Service, machine
-from benchmarks.tables import spread, table
 
 START_SECONDS = 60.0  # until the worker delivers the first code
 WARM_SECONDS = 5.0  # before the first window of each server

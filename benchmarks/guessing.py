@@ -16,7 +16,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from benchmarks.kept import throwaway
+from benchmarks.common.kept import throwaway
 
 SECONDS = 3600
 MOBILE_SUBNETS = 20  # of carriers, which many share
@@ -190,7 +190,7 @@ def simulate(project: Any, shop: Shop, networks: int, *, seed: int = 1) -> Resul
     """An hour of the shop, attacked from so many networks. Leaves no row behind."""
     from django.db import connection, transaction
 
-    from verification.services.projects.policy_document import GUESSING
+    from verification.services.projects.project_terms import GUESSING
 
     limits = {term: getattr(project, setting) for term, setting in GUESSING.items()}
     with transaction.atomic():

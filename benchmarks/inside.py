@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from benchmarks.driver import LOOPBACK
-from benchmarks.scripts import CHECK, CREATE, ENDPOINTS, VERIFY, recipients
-from benchmarks.service import Service
-from benchmarks.tables import table
+from benchmarks.common.driver import LOOPBACK
+from benchmarks.common.scripts import CHECK, CREATE, ENDPOINTS, VERIFY, recipients
+from benchmarks.common.service import Service
+from benchmarks.common.tables import table
 
 BATCH = 100  # requests; one figure is their mean
 WARM_REQUESTS = 20  # They prepare the statements and fill the caches.

@@ -1,7 +1,8 @@
 """The moving picture of README: a number is typed, its SMS fails, WhatsApp brings the code, the user is verified.
 
 It is taken of a real service, which it starts in a folder of its own: the demo page, with a project whose SMS
-vendor is down. The order of fall-back goes on to WhatsApp, whose messages the inbox shows. Needs Chromium and Pillow.
+vendor refuses every message. The order of fall-back goes on to WhatsApp, whose messages the inbox shows. A line above
+says what happens, and what the picture does not need is hidden. Needs Chromium and Pillow.
 
     python -m benchmarks.moving_picture
 """
@@ -17,38 +18,103 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import django
 
-from benchmarks.kept import migrated
+from benchmarks.common.kept import migrated
 
 INTO = Path("docs/images")
-NUMBERS = {"light": "2125550199", "dark": "2125550198"}  # reserved for fiction
 PORT = 8_470
-SIZE = {"width": 1120, "height": 640}
-WIDE = 840  # pixels of the picture
 FRAME_SECONDS = 0.15
-HELD_SECONDS = 3.0  # of the last frame, before it begins anew
+LONGEST_SECONDS = 0.6  # of a picture while something is awaited
+TYPED_SECONDS = 0.25  # after a character
+READ_SECONDS = 2.5  # to read what has changed
+HELD_SECONDS = 4.0  # of the last frame, before it begins anew
+REFUSED_AFTER_SECONDS = 2.0  # so that the user sees the code on its way by SMS
 READY_SECONDS = 60
-QUALITY = 60
+QUALITY = 70
+CAPTIONS = (
+    "A user types a number",
+    "The code goes out by SMS",
+    "The SMS fails: WhatsApp brings the code",
+    "The user enters the code",
+    "Your server has its proof",
+)
+STYLE = """
+.bar, .lead, .again, .wide > :not(h2, .result) { display: none !important; }
+main { padding: 1.5rem; }
+h1 { margin-bottom: 1.25rem; }
+watchword-verify::part(ways) { display: none; }
+.result { margin: 0; }
+.message:not(.new) { display: none; }
+.sides:not(:has(.new)) #empty { display: block !important; }
+"""
 
 
-def prepare() -> None:
-    """Make a shop whose SMS vendor is down and whose codes then go by WhatsApp, and hand its keys to the demo page."""
+@dataclass(frozen=True)
+class Look:
+    """One way of looking at the demo. ``number`` is reserved for fiction, and each look has its own."""
+
+    name: str
+    scheme: str
+    number: str
+    width: int
+    height: int
+    style: str
+    pixels: int  # of a picture for each of the page
+
+
+DESK = """
+.sides { grid-template: auto 1fr / 24rem minmax(0, 1fr); gap: 1.5rem 2rem; }
+.sides > :first-child { grid-row: 1 / 3; }
+.wide { grid-column: 2; }
+"""
+PHONE = """
+main { padding: 1rem; }
+h1 { min-height: 2.4em; margin-bottom: 0.75rem; font-size: 1.3rem; }
+.sides { gap: 1.25rem; }
+h2, .sides #empty, .wide:not(:has(.good)) { display: none !important; }
+"""
+LOOKS = (
+    Look("light", "light", "2125550199", 896, 560, DESK, 2),
+    Look("dark", "dark", "2125550198", 896, 560, DESK, 2),
+    Look("phone-light", "light", "2125550197", 390, 680, PHONE, 2),
+    Look("phone-dark", "dark", "2125550196", 390, 680, PHONE, 2),
+)
+
+
+class Refusing(BaseHTTPRequestHandler):
+    """An SMS vendor who refuses every message, after a while."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        time.sleep(REFUSED_AFTER_SECONDS)
+        self.send_response(400)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+def prepare(vendor: str) -> None:
+    """Make a shop whose SMS fail and whose codes then go by WhatsApp, and hand its keys to the demo page."""
     from verification.models import FallbackStep
     from verification.services.maintenance.demo import path
     from verification.services.projects.projects import create_project
     from verification.services.providers.accounts import add_provider
 
     new = create_project(name="Corner Shop")
-    vendor = {"url": "http://127.0.0.1:9/", "body": '{"to": "{to}", "text": "{text}"}'}  # where nobody listens
-    add_provider(project=new.project, channel="sms", provider_type="http", name="Northwind", values=vendor)
+    values = {"url": vendor, "body": '{"to": "{to}", "text": "{text}"}'}
+    add_provider(project=new.project, channel="sms", provider_type="http", name="Northwind", values=values)
     add_provider(project=new.project, channel="messenger_b", provider_type="inbox", name="Inbox", values={})
     for position, channel in enumerate(("sms", "messenger_b")):
         FallbackStep.objects.create(project=new.project, position=position, channel=channel, wait_seconds=5)
@@ -79,42 +145,61 @@ def served() -> Iterator[str]:
         service.wait()
 
 
-def frames(address: str, scheme: str) -> Iterator[tuple[bytes, float]]:
+def frames(address: str, look: Look) -> Iterator[tuple[bytes, float]]:
     """Go through a verification and yield each picture with the seconds that it is shown."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport=SIZE, color_scheme=scheme, locale="en-US")  # type: ignore[arg-type]
+        page = browser.new_page(
+            viewport={"width": look.width, "height": look.height},
+            color_scheme=look.scheme,  # type: ignore[arg-type]
+            device_scale_factor=look.pixels,
+            locale="en-US",
+            bypass_csp=True,  # for the style
+            reduced_motion="reduce",  # a cursor that blinks makes many frames
+        )
+        captions = iter(CAPTIONS)
+
+        def tell() -> None:
+            page.evaluate("text => { document.querySelector('h1').textContent = text; }", next(captions))
+
         page.goto(f"{address}/demo/", wait_until="load")
+        page.add_style_tag(content=STYLE + look.style)
         form = page.locator("watchword-verify")
         number = form.locator("input[type=tel]").first
         number.wait_for()
-        page.evaluate("() => window.scrollTo(0, 70)")
-        yield page.screenshot(), 1.0
-        typed = NUMBERS[scheme]
-        for place in range(0, len(typed), 2):
-            number.press_sequentially(typed[place : place + 2])
-            yield page.screenshot(), FRAME_SECONDS
-        form.get_by_role("button", name="Send code").click()
-        yield from _until(page, lambda: page.locator("#inbox li").count() > 0)
+        tell()
         yield page.screenshot(), 1.5
+        for place in range(0, len(look.number), 2):
+            number.press_sequentially(look.number[place : place + 2])
+            yield page.screenshot(), TYPED_SECONDS
+        form.get_by_role("button", name="Send code").click()
         code = form.locator("input[autocomplete=one-time-code]").first
-        for digit in page.locator("#inbox .code").first.inner_text():
+        code.wait_for()
+        tell()
+        yield from _until(page, lambda: form.locator("[part=note]").count() > 0)
+        tell()
+        yield from _until(page, lambda: page.locator("#inbox .new").count() > 0)
+        yield page.screenshot(), READ_SECONDS
+        tell()
+        for digit in page.locator("#inbox .new .code").first.inner_text():
             code.press_sequentially(digit)
-            yield page.screenshot(), 2 * FRAME_SECONDS
+            yield page.screenshot(), TYPED_SECONDS
         yield from _until(page, lambda: page.locator("#result.good").count() > 0)
-        yield page.screenshot(), 1.0
-        page.locator("#server").scroll_into_view_if_needed()
-        page.evaluate("() => document.querySelector('#result').scrollIntoView({block: 'center'})")
+        tell()
         yield page.screenshot(), HELD_SECONDS
         browser.close()
 
 
 def _until(page: Any, is_done: Any) -> Iterator[tuple[bytes, float]]:
-    for _ in range(100):
+    """Yield pictures until something is seen, each for as long as it took, unless the machine is busy."""
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        began = time.monotonic()
         page.wait_for_timeout(FRAME_SECONDS * 1_000)
-        yield page.screenshot(), FRAME_SECONDS
+        taken = page.screenshot()
+        yield taken, min(time.monotonic() - began, LONGEST_SECONDS)
         if is_done():
             return
     raise RuntimeError("The service did not do what the picture shows.")
@@ -127,7 +212,6 @@ def write(taken: list[tuple[bytes, float]], path: Path) -> int:
     kept: list[tuple[bytes, Any, float]] = []
     for png, seconds in taken:
         image = Image.open(io.BytesIO(png)).convert("RGB")
-        image = image.resize((WIDE, WIDE * image.height // image.width), Image.Resampling.LANCZOS)
         if kept and kept[-1][0] == image.tobytes():
             kept[-1] = (*kept[-1][:2], kept[-1][2] + seconds)
         else:
@@ -142,18 +226,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.moving_picture", description=__doc__.partition("\n")[0])
     parser.add_argument("--into", type=Path, default=INTO)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as home, ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as vendor:
+        threading.Thread(target=vendor.serve_forever, daemon=True).start()
         os.chmod(home, 0o755)  # noqa: S103  (PostgreSQL runs as another user)
         os.environ.update(DJANGO_SETTINGS_MODULE="config.settings", WATCHWORD_HOME=home)
-        for scheme in ("light", "dark"):
-            if scheme == "light":
-                django.setup()
-                with migrated():
-                    prepare()
-            with served() as address:
-                taken = list(frames(address, scheme))
-            print(f"{write(taken, options.into / f'verification-{scheme}.webp'):,} bytes, {len(taken)} frames")
-            time.sleep(1)
+        django.setup()
+        with migrated():
+            prepare(f"http://127.0.0.1:{vendor.server_port}/")
+        with served() as address:
+            for look in LOOKS:
+                taken = list(frames(address, look))
+                print(f"{write(taken, options.into / f'verification-{look.name}.webp'):,} bytes, {len(taken)} frames")
+        vendor.shutdown()
     return 0
 
 

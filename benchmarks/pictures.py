@@ -1,7 +1,8 @@
-"""The pictures of the panel that docs/console.md and its neighbour show: light, dark, and on a phone.
+"""The pictures of the panel that README, docs/console.md and its neighbour show: light, dark, and on a phone.
 
 They are taken of a running service that holds a season, by Chromium, which also writes them as WebP. The same season
-gives the same pages, up to the day on which it was made.
+gives the same pages, up to the day on which it was made. A page is taken in all looks one after the other: to open an
+alert makes it a read one, which the overview counts.
 
     python -m benchmarks.season --keep var/season
     WATCHWORD_HOME=var/season python manage.py up
@@ -23,26 +24,45 @@ from verification.contrib.public_demo.season_rows import OPERATOR
 
 INTO = Path("docs/images/console")
 PANEL = "/admin/verification/"
-WIDE, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
+WIDE, PHONE = (1280, 860), (390, 844)
 ROW = "#result_list tbody :is(th, td) a"
 FOUND = f"{PANEL}session/find/?q={UNLUCKY.replace('+', '%2B')}"
-LOOKS = (("light", "light", WIDE), ("dark", "dark", WIDE), ("phone", "light", PHONE))
+COSTLY = "{code} is your “{project}” code. It’s valid for {minutes} minutes, do not share it with anybody."
+PREVIEW_MS = 3_000  # until a text that was typed is shown as it arrives
 QUALITY = 0.6  # of WebP: letters stay sharp, and a page takes 15 to 40 KB
 
 
 @dataclass(frozen=True)
+class Look:
+    name: str
+    scheme: str
+    size: tuple[int, int]
+    pixels: int = 1  # of a picture for each of the page
+
+
+LOOKS = (Look("light", "light", WIDE), Look("dark", "dark", WIDE), Look("phone", "light", PHONE))
+README_PHONE = (390, 600)  # so that the text that follows it is near
+README_LOOKS = (*LOOKS[:2], Look("phone", "light", README_PHONE, 2), Look("phone-dark", "dark", README_PHONE, 2))
+
+
+@dataclass(frozen=True)
 class Picture:
-    """A page by its address, or the one to which a link on it leads; ``at`` is what the picture begins with."""
+    """A page by its address, or the one to which a link on it leads.
+
+    ``at`` is what the picture begins with, and ``typed`` is entered in the page's text.
+    """
 
     name: str
     path: str
     who: str = OWNER
     link: str = ""  # a selector
     at: str = ""  # a selector
+    typed: str = ""
+    looks: tuple[Look, ...] = LOOKS
 
 
 PICTURES = (
-    Picture("overview", "/admin/"),
+    Picture("overview", "/admin/", looks=README_LOOKS),
     Picture("figures", f"{PANEL}message/figures/?country=IN"),
     Picture("other-providers", f"{PANEL}message/figures/?country=IN", at=".ww-offers"),
     Picture("scorecard", f"{PANEL}provider/", link='tr:has-text("Kestrel") a:text("Scorecard")'),
@@ -62,6 +82,7 @@ PICTURES = (
     Picture("providers", f"{PANEL}provider/"),
     Picture("texts", f"{PANEL}messagetemplate/"),
     Picture("text", f"{PANEL}messagetemplate/", link=".ww-texts a"),
+    Picture("text-costly", f"{PANEL}messagetemplate/", link=".ww-texts a", typed=COSTLY, looks=LOOKS[:1]),
     Picture("trial", f"{PANEL}messagetemplate/", link="a:has-text('A/B test running')"),
     Picture("keys", f"{PANEL}apikey/"),
     Picture("switches", f"{PANEL}killswitch/", who=OPERATOR),
@@ -86,27 +107,36 @@ def take(base: str, into: Path, names: list[str]) -> int:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         blank = browser.new_page()
-        for look, scheme, size in LOOKS:
-            for who in dict.fromkeys(each.who for each in wanted):
-                page = browser.new_page(base_url=base, color_scheme=scheme, viewport=size, locale="en-GB")  # type: ignore[arg-type]
-                log_in(page, who)
-                for picture in (each for each in wanted if each.who == who):
-                    show(page, picture)
-                    png = base64.b64encode(page.screenshot()).decode()
-                    webp = base64.b64decode(blank.evaluate(TO_WEBP, [png, QUALITY]))
-                    (into / f"{picture.name}-{look}.webp").write_bytes(webp)
-                    written += len(webp)
-                page.close()
+        pages: dict[tuple[str, Look], Any] = {}
+        for picture in wanted:
+            for look in picture.looks:
+                if (picture.who, look) not in pages:
+                    pages[picture.who, look] = log_in(browser, base, picture.who, look)
+                page = pages[picture.who, look]
+                show(page, picture)
+                png = base64.b64encode(page.screenshot()).decode()
+                webp = base64.b64decode(blank.evaluate(TO_WEBP, [png, QUALITY]))
+                (into / f"{picture.name}-{look.name}.webp").write_bytes(webp)
+                written += len(webp)
         browser.close()
     return written
 
 
-def log_in(page: Any, who: str) -> None:
+def log_in(browser: Any, base: str, who: str, look: Look) -> Any:
+    """Return a page with a session of its own."""
+    page = browser.new_page(
+        base_url=base,
+        color_scheme=look.scheme,
+        viewport={"width": look.size[0], "height": look.size[1]},
+        device_scale_factor=look.pixels,
+        locale="en-GB",
+    )
     page.goto("/admin/login/")
     page.fill("[name=username]", who)
     page.fill("[name=password]", PASSWORD)
     page.click("[type=submit]")
     page.wait_for_url("**/admin/")
+    return page
 
 
 def show(page: Any, picture: Picture) -> None:
@@ -114,6 +144,9 @@ def show(page: Any, picture: Picture) -> None:
     page.goto(picture.path, wait_until="load")
     if picture.link:
         page.goto(page.locator(picture.link).first.get_attribute("href"), wait_until="load")
+    if picture.typed:
+        page.fill("textarea[name=text]", picture.typed)
+        page.wait_for_timeout(PREVIEW_MS)
     if picture.at:
         page.locator(picture.at).first.evaluate("each => each.closest('section').scrollIntoView({block: 'start'})")
 

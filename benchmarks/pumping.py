@@ -17,7 +17,7 @@ from typing import Any
 
 from psycopg.types.json import Jsonb
 
-from benchmarks.kept import throwaway
+from benchmarks.common.kept import throwaway
 
 DAY = 86_400
 PRICE = 0.10  # of an SMS, in money of any kind: the middle of the countries that are pumped

@@ -16,8 +16,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from benchmarks.common.tables import table
 from benchmarks.routing_world import COUNTRIES, DAY, HOUR, MINUTE, PROVIDERS, SPREAD, User, World, users_of
-from benchmarks.tables import table
 from verification.contrib.route_optimizer.optimizer import (
     ARRIVAL_LOSS,
     WINDOW_HOURS,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import django
 
-from benchmarks.kept import migrated
+from benchmarks.common.kept import migrated
 from verification.contrib.public_demo.season import DAYS, OWNER, PASSWORD, SESSIONS_A_DAY, UNLUCKY, fill
 from verification.contrib.public_demo.season_rows import OPERATOR, PEOPLE
 

@@ -18,11 +18,11 @@ from statistics import median
 
 from django.conf import settings
 
-from benchmarks.driver import Driver, Window, percentile
+from benchmarks.common.driver import Driver, Window, percentile
+from benchmarks.common.scripts import ENDPOINTS, Target, recipients
+from benchmarks.common.service import Service, machine
+from benchmarks.common.tables import spread, table
 from benchmarks.fill import TABLES
-from benchmarks.scripts import ENDPOINTS, Target, recipients
-from benchmarks.service import Service, machine
-from benchmarks.tables import spread, table
 
 RATES = "1,10,100,300,1000"
 PARTS = ("web", "worker", "postgres", "valkey")

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 
 import django
 
-from benchmarks.driver import LOOPBACK
-from benchmarks.service import Service, free_port, machine
+from benchmarks.common.driver import LOOPBACK
+from benchmarks.common.service import Service, free_port, machine
 from tests.fakes.smsc import PASSWORD, SYSTEM_ID, Smsc, by_tlvs
 
 if TYPE_CHECKING:
-    from benchmarks.delivery_load import Load
+    from benchmarks.delivery.load import Load
 
 MESSAGES = 10_000
 THREADS = 16
@@ -55,7 +55,7 @@ def run(service: Service, smsc: Smsc, messages: int, threads: int) -> None:
 
     os.environ.update(service.environment, DJANGO_SETTINGS_MODULE="config.settings")
     django.setup()
-    from benchmarks.delivery_load import Load  # needs the settings
+    from benchmarks.delivery.load import Load  # needs the settings
 
     load = Load(service.servers.database_url, service.project_id)
     prepared = load.prepare(messages)

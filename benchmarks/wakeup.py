@@ -16,10 +16,10 @@ import sys
 import time
 from collections.abc import Iterator
 
-from benchmarks.driver import Client, Driver, Script, Window, percentile, recorded
-from benchmarks.scripts import Target, recipients
-from benchmarks.service import Service, machine
-from benchmarks.tables import table
+from benchmarks.common.driver import Client, Driver, Script, Window, percentile, recorded
+from benchmarks.common.scripts import Target, recipients
+from benchmarks.common.service import Service, machine
+from benchmarks.common.tables import table
 
 GOALS_MS = {0.5: 10.0, 0.99: 50.0}
 ARRIVAL_SECONDS = 20.0  # how long the last code may take

@@ -100,13 +100,33 @@ def post_worker_init(worker: Any) -> None:
     """
     from django.conf import settings
 
-    from verification.core import bulkhead
+    from verification.core import bulkhead, metrics, process_figures
 
     gc.collect()
     gc.freeze()  # what is loaded stays, and a look through all of it takes 100 ms, in which no request is answered
     gc.set_threshold(GARBAGE_THRESHOLD)
     bulkhead.protect(worker.cfg.threads)
+    if metrics.is_wanted():
+        worker.thread_use = process_figures.ThreadUse()
+        process_figures.start("web", threads=worker.cfg.threads, use=worker.thread_use)
     seconds = struct.pack("ll", settings.WEB_BODY_SECONDS, 0)
     for listener in worker.sockets:  # what it accepts has its options
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, seconds)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
+
+
+def pre_request(worker: Any, request: Any) -> None:
+    """In the thread that answers, once it has read the request's head."""
+    if use := getattr(worker, "thread_use", None):
+        for name, value in request.headers:
+            if name == "X-REQUEST-START":
+                from verification.core import process_figures
+
+                process_figures.count_wait_of_request(value)
+        use.begin()
+
+
+def post_request(worker: Any, request: Any, environ: Any, response: Any) -> None:
+    """Once it is answered, or has failed."""
+    if use := getattr(worker, "thread_use", None):
+        use.end()

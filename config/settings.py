@@ -14,9 +14,10 @@ from urllib.parse import urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from config import api_description, database, panel_look, secrets
+from config import database, panel_look, rest_framework, secrets
 from config.environment import env
 from config.processes.embedded import EmbeddedServers
+from config.processes.supervisor import running_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
@@ -64,7 +65,8 @@ if not DATABASE_URL:
     database.forget_libpq_variables()
 
 DEBUG = env.bool("DEBUG", default=False)
-BASE_URL = env.origin("BASE_URL", default="http://127.0.0.1:8000", example="https://codes.example.com")
+_own_url = (running_url(HOME_DIR) if IS_EMBEDDED else "") or "http://127.0.0.1:8000"  # `up --port` chose another one
+BASE_URL = env.origin("BASE_URL", default=_own_url, example="https://codes.example.com")
 ALLOWED_HOSTS = env.list("ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"] if IS_EMBEDDED else [])
 TRUSTED_PROXIES = env.number("TRUSTED_PROXIES", default=0)  # hops in front of us that set X-Forwarded-For
 OUTBOUND_ALLOWED_NETWORKS = env.list(
@@ -131,6 +133,7 @@ MIDDLEWARE = [
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "verification.api.page_middleware.PageSessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "verification.admin.auth.middleware.FormLengthMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "verification.api.page_middleware.PageUserMiddleware",
     *(f"{app}.middleware.VisitorMiddleware" for app in PUBLIC_DEMO_APPS),
@@ -247,7 +250,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUSTED_PROXIES
 # Only a trusted proxy tells which requests came by https. Without one, all of them would be sent round for ever.
 SECURE_SSL_REDIRECT = _is_https and TRUSTED_PROXIES > 0
 # No program follows a redirect with its key and body. An answer over http has told the key already.
-SECURE_REDIRECT_EXEMPT = [r"^(session|manual|hooks)/", r"^events", r"^(livez|readyz|metrics)$"]
+SECURE_REDIRECT_EXEMPT = [r"^(session|manual|events|hooks|connect|v2)(/|$)", r"^(livez|readyz|metrics)$"]
 SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", default=31_536_000) if _is_https else 0  # a year
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("HSTS_INCLUDE_SUBDOMAINS", default=False)
 SECURE_HSTS_PRELOAD = False  # browsers' lists take years to leave: a proxy can say so for who wants it
@@ -297,14 +300,17 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = (
 HOOK_MAX_BYTES = 3 * 1024 * 1024
 
 INVOICE_MAX_BYTES = 3 * 1024 * 1024  # of a vendor's invoice that a member of a project compares, some 30,000 lines
+# A file stays in memory, and longer ones are refused: whoever sends one, nothing reaches the disk.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
+FILE_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024  # bytes of a form with a file: more than an invoice's
 
 # Calls of one project's providers in a second, for each web process: as many as it can send messages in that time.
 HOOKS_PER_SECOND = env.number("HOOKS_PER_SECOND", default=50, least=1)
 
 # --- API ---------------------------------------------------------------------------------------------------------
 
-REST_FRAMEWORK = api_description.REST_FRAMEWORK
-SPECTACULAR_SETTINGS = api_description.spectacular(VERSION, BASE_URL)
+REST_FRAMEWORK = rest_framework.REST_FRAMEWORK
+SPECTACULAR_SETTINGS = rest_framework.spectacular(VERSION, BASE_URL)
 
 # Browsers call what takes an API key, and the puzzles. The projects list the origins: verification/api/cors.py.
 CORS_URLS_REGEX = r"^/session/(create|send|channels|delivery|check|settings|challenge)/?$"

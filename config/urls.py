@@ -33,7 +33,7 @@ urlpatterns = [
     path("docs/errors/<slug:code>/", views.error),
     path("docs/settings/", views.settings_page),
     path("docs/guides/", views.guide_index),
-    re_path(r"^docs/guides/(?P<name>[\w./-]+\.(?:png|svg))$", views.guide_picture),
+    re_path(r"^docs/guides/(?P<name>[\w./-]+\.(?:png|svg|webp))$", views.guide_picture),
     path("docs/guides/<path:slug>/", views.guide),
     path("docs/openapi.json", views.openapi, {"name": "json"}),
     path("docs/openapi.yaml", views.openapi, {"name": "yaml"}),

@@ -115,7 +115,7 @@ def python_types(document: Mapping[str, Any]) -> str:
     lines = [
         '"""The answers of the service, as types. Written by packages/generate_clients.py.',
         "",
-        "Members that a later service adds are passed over; values that it adds to an enum are kept as they come.",
+        "Members that a later service adds are ignored; values that it adds to an enum are kept as they are.",
         '"""',
         "from __future__ import annotations",
         "from collections.abc import Mapping",
@@ -138,7 +138,7 @@ def python_samples(document: Mapping[str, Any]) -> str:
         (example,) = call["requestBody"]["content"]["application/json"]["examples"].values()
         samples[name] = example["value"]
     return formatted(
-        '"""Events as the description shows them, to be made up. Written by packages/generate_clients.py."""\n'
+        '"""Sample events, from the description of the API. Written by packages/generate_clients.py."""\n'
         f"from typing import Any\nSAMPLES: dict[str, dict[str, Any]] = {samples!r}\n"
     )
 

@@ -1,7 +1,8 @@
 """The contract of an adapter: its declared settings, the message it is given, and its answer.
 
 An adapter is one file in ``providers/adapters`` with one class named ``Adapter``. Everything around it reads the class:
-the panel's form, the masking of secrets, the list of channels, the checks, ``sendtest``. Nothing else is edited.
+the panel's form, the masking of secrets, the list of channels, the checks, ``sendtest``. No other code is edited; its
+test, its page and its words are listed in docs/providers/write-an-adapter.md.
 """
 
 from __future__ import annotations

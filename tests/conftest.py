@@ -29,7 +29,10 @@ sys.dont_write_bytecode = False  # as this one does, and pytest rewrites the ass
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--rounds", type=int, default=30, help="sequences of calls, and histories, that tests/protocol makes up"
+        "--rounds",
+        type=int,
+        default=30,
+        help="sequences of calls, histories, and requests of an operation that are made up",
     )
 
 

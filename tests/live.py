@@ -203,7 +203,8 @@ def _ports() -> Iterator[int]:
     """
     worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 8
     first, number = 10_000 + 2_500 * worker, 2_500
-    return (first + place % number for place in itertools.count(os.getpid()))  # apart from another run's, too
+    # Apart from another run's, too: 997 parts the process ids of runs that were started side by side.
+    return (first + place % number for place in itertools.count(os.getpid() * 997))
 
 
 _next_ports = _ports()

@@ -1,9 +1,9 @@
 """What people read says who does what to whom, in the words of the field.
 
 The list below is that of turns of phrase that earlier texts were full of and that no native speaker would write. It is
-searched for in all texts: of the panel, the commands, the doctor, alerts and mails, the API's details, what providers
-answer, the form and the hosted page. A text that must stay as it is, since the API's recorded answers have it, is left
-out.
+searched for in all texts: of the panel, the commands, the doctor, alerts and mails, the API's details and description,
+what providers answer, the form, the hosted page and the clients' code, and in the guides. A text that must stay as it
+is, since the API's recorded answers have it, is left out.
 """
 
 import ast
@@ -15,6 +15,8 @@ from pathlib import Path
 
 import polib
 import pytest
+
+from verification.api.reference.views import description
 
 ROOT = Path(__file__).parent.parent
 
@@ -56,6 +58,18 @@ DIALECT = {
     r"\bthose that\b": "the ones that",
 }
 WORDS = {re.compile(pattern, re.IGNORECASE): instead for pattern, instead in DIALECT.items()}
+
+# The pages that are searched: all but the changelog.
+GUIDES = (
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "ROADMAP.md",
+    "SECURITY.md",
+    "docs/**/*.md",
+    "packages/*/README.md",
+)
+UNREAD = re.compile(r"^```.*?^```|`[^`]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)  # code, and where links lead
 
 CATALOGUE = ROOT / "verification/locale/ru/LC_MESSAGES/django.po"  # of any language: all have the panel's English
 LIBRARIES = "verification/admin/base/library_words.py"  # words of Django and of the theme
@@ -132,6 +146,46 @@ def other_texts():
             yield "rules.yml", line
 
 
+def api_texts():
+    """Return the texts of the API's description, each with its place: all but what the examples have."""
+
+    def look(node, place):
+        if isinstance(node, dict):
+            for name, value in node.items():
+                if name in ("description", "summary") and isinstance(value, str):
+                    yield f"API: {place}", UNREAD.sub("…", value)
+                elif name not in ("example", "examples"):
+                    yield from look(value, f"{place}/{name}")
+        elif isinstance(node, list):
+            for number, value in enumerate(node):
+                yield from look(value, f"{place}/{number}")
+
+    yield from look(description(), "")
+
+
+def guide_texts():
+    for pattern in GUIDES:
+        for path in sorted(ROOT.glob(pattern)):
+            name = str(path.relative_to(ROOT))
+            text = UNREAD.sub("…", path.read_text(encoding="utf-8"))
+            yield from ((name, " ".join(part.split())) for part in text.split("\n\n"))
+
+
+def client_texts():
+    """Return what an editor shows of the clients: the docstrings of the Python one, the comments of the other."""
+    for path in sorted((ROOT / "packages/watchword-python/src").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if (
+                isinstance(node, ast.Expr)
+                and isinstance(node.value, ast.Constant)
+                and isinstance(node.value.value, str)
+            ):
+                yield f"{path.relative_to(ROOT)}:{node.lineno}", " ".join(node.value.value.split())
+    for path in sorted((ROOT / "packages/watchword-js/src").glob("*.ts")):
+        for comment in re.findall(r"/\*\*.*?\*/", path.read_text(encoding="utf-8"), re.DOTALL):
+            yield str(path.relative_to(ROOT)), " ".join(UNREAD.sub("…", comment).split())
+
+
 def recorded():
     """Return what the recorded answers of the API say, of which no word may change."""
     found = set()
@@ -172,7 +226,14 @@ def test_no_text_has_a_turn_of_the_dialect():
     fixed = recorded()
     found = [
         f"{place}: {text.strip()[:160]!r}: {hit}"
-        for place, text in (*python_texts(), *panel_texts(), *other_texts())
+        for place, text in (
+            *python_texts(),
+            *panel_texts(),
+            *other_texts(),
+            *api_texts(),
+            *guide_texts(),
+            *client_texts(),
+        )
         if is_prose(text) and not is_kept(text, fixed)
         for hit in hits_of(text)
     ]

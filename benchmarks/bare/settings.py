@@ -1,6 +1,6 @@
 """Only what the views need: our database options, on the database that is a copy of the service's."""
 
-from benchmarks.service import BARE_DATABASE
+from benchmarks.common.service import BARE_DATABASE
 from config import settings as ours
 
 SECRET_KEY = ours.SECRET_KEY

@@ -49,12 +49,12 @@ def claim(home: Path, url: str) -> int:
 
 
 def running_url(home: Path) -> str:
-    """Return the address that the latest ``up`` of this home listens at, or "" where there was none."""
+    """Return the address that the ``up`` of this home listens at, or "" where none runs."""
     try:
         holder = (home / "up.lock").read_text()
     except OSError:
         return ""
-    return holder.partition(", ")[2]
+    return holder.partition(", ")[2] if _is_alive(holder) else ""
 
 
 class Processes:

@@ -1,6 +1,6 @@
 // Verifies a phone number or an e-mail address, and judges calls of the service, with what .NET (or Mono) brings along.
 //
-//     BASE_URL=https://codes.example.com API_KEY=ww_api_... SECRET_KEY=ww_secret_... dotnet run -- +46701740605
+//     WATCHWORD_URL=https://codes.example.com WATCHWORD_API_KEY=ww_api_... WATCHWORD_SECRET_KEY=ww_secret_... dotnet run -- +46701740605
 //
 // In a web application, Begin and Check answer your form, and Verified runs where the user is logged in.
 // With the argument `webhook` it reads a call's body from the standard input, and its three headers from the environment.
@@ -71,7 +71,7 @@ static class Program
 
     static async Task<Answer> Call(string path, Dictionary<string, string> body, string key)
     {
-        var request = new HttpRequestMessage(HttpMethod.Post, Setting("BASE_URL") + path);
+        var request = new HttpRequestMessage(HttpMethod.Post, Setting("WATCHWORD_URL") + path);
         request.Headers.Add("x-api-key", key);
         request.Content = new ByteArrayContent(Json(body));
         request.Content.Headers.Add("content-type", "application/json");
@@ -92,7 +92,7 @@ static class Program
             return answer;
         }
         if (answer.Code == null)
-            throw new Exception("The answer, of status " + (int)response.StatusCode + ", is not one of Watchword's.");
+            throw new Exception("The answer, with status " + (int)response.StatusCode + ", is not from Watchword.");
         throw new Problem(answer);
     }
 
@@ -100,21 +100,21 @@ static class Program
     static async Task<string> Begin(string to)
     {
         var body = new Dictionary<string, string> { { "to", to } };
-        return (await Call("/session/create", body, Setting("API_KEY"))).SessionId;
+        return (await Call("/session/create", body, Setting("WATCHWORD_API_KEY"))).SessionId;
     }
 
     /// <summary>Check what the user typed, and return the verify token.</summary>
     static async Task<string> Check(string sessionId, string code)
     {
         var body = new Dictionary<string, string> { { "session_id", sessionId }, { "code", code } };
-        return (await Call("/session/check", body, Setting("API_KEY"))).VerifyToken;
+        return (await Call("/session/check", body, Setting("WATCHWORD_API_KEY"))).VerifyToken;
     }
 
     /// <summary>Redeem the token, and return who was verified. Compare it with the account to be entered.</summary>
     static async Task<string> Verified(string token)
     {
         var body = new Dictionary<string, string> { { "verify_token", token } };
-        var answer = await Call("/session/verify", body, Setting("SECRET_KEY"));
+        var answer = await Call("/session/verify", body, Setting("WATCHWORD_SECRET_KEY"));
         if (answer.IsTestLogin && Environment.GetEnvironmentVariable("ALLOW_TEST_LOGINS") != "1")
             throw new Exception("This is a test login; nobody gets in.");
         return answer.Phone ?? answer.Email;

@@ -1,6 +1,6 @@
 // Verifies a phone number or an e-mail address, with the standard library of Go 1.18 or later.
 //
-//	BASE_URL=https://codes.example.com API_KEY=ww_api_... SECRET_KEY=ww_secret_... go run main.go +46701740605
+//	WATCHWORD_URL=https://codes.example.com WATCHWORD_API_KEY=ww_api_... WATCHWORD_SECRET_KEY=ww_secret_... go run main.go +46701740605
 //
 // In a web application, begin and check answer your form, and verified runs where the user is logged in.
 package main
@@ -46,7 +46,7 @@ func call(path string, body map[string]string, key string, answer any) (http.Hea
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequest("POST", os.Getenv("BASE_URL")+path, bytes.NewReader(content))
+	request, err := http.NewRequest("POST", os.Getenv("WATCHWORD_URL")+path, bytes.NewReader(content))
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func call(path string, body map[string]string, key string, answer any) (http.Hea
 	}
 	problem := &Problem{}
 	if err := json.NewDecoder(response.Body).Decode(problem); err != nil || problem.Code == "" {
-		return nil, fmt.Errorf("the answer, of status %d, is not one of Watchword's", response.StatusCode)
+		return nil, fmt.Errorf("the answer, with status %d, is not from Watchword", response.StatusCode)
 	}
 	return nil, problem
 }
@@ -72,7 +72,7 @@ func begin(to string) (string, error) {
 	var session struct {
 		ID string `json:"session_id"`
 	}
-	_, err := call("/session/create", map[string]string{"to": to}, os.Getenv("API_KEY"), &session)
+	_, err := call("/session/create", map[string]string{"to": to}, os.Getenv("WATCHWORD_API_KEY"), &session)
 	return session.ID, err
 }
 
@@ -82,7 +82,7 @@ func check(sessionID, code string) (string, error) {
 		Token string `json:"verify_token"`
 	}
 	body := map[string]string{"session_id": sessionID, "code": code}
-	_, err := call("/session/check", body, os.Getenv("API_KEY"), &checked)
+	_, err := call("/session/check", body, os.Getenv("WATCHWORD_API_KEY"), &checked)
 	return checked.Token, err
 }
 
@@ -90,7 +90,7 @@ func check(sessionID, code string) (string, error) {
 func verified(token string) (string, error) {
 	var answer struct{ Phone, Email string }
 	body := map[string]string{"verify_token": token}
-	headers, err := call("/session/verify", body, os.Getenv("SECRET_KEY"), &answer)
+	headers, err := call("/session/verify", body, os.Getenv("WATCHWORD_SECRET_KEY"), &answer)
 	if err != nil {
 		return "", err
 	}

@@ -14,7 +14,7 @@ import javax.crypto.spec.SecretKeySpec;
 /**
  * Verifies a phone number or an e-mail address, and judges calls of the service, with Java 17 or later alone.
  *
- * <pre>BASE_URL=https://codes.example.com API_KEY=ww_api_... SECRET_KEY=ww_secret_... java Verify.java +46701740605</pre>
+ * <pre>WATCHWORD_URL=https://codes.example.com WATCHWORD_API_KEY=ww_api_... WATCHWORD_SECRET_KEY=ww_secret_... java Verify.java +46701740605</pre>
  *
  * In a web application, begin and check answer your form, and verified runs where the user is logged in.
  * {@code java Verify.java webhook} reads a call's body from the standard input, and its three headers from the
@@ -55,7 +55,7 @@ class Verify {
     }
 
     static HttpResponse<String> call(String path, String body, String key) throws Exception {
-        var request = HttpRequest.newBuilder(URI.create(System.getenv("BASE_URL") + path))
+        var request = HttpRequest.newBuilder(URI.create(System.getenv("WATCHWORD_URL") + path))
             .timeout(TIMEOUT)
             .header("content-type", "application/json")
             .header("x-api-key", key)
@@ -66,26 +66,26 @@ class Verify {
             return answer;
         }
         if (member(answer.body(), "code") == null) {
-            throw new Exception("The answer, of status " + answer.statusCode() + ", is not one of Watchword's.");
+            throw new Exception("The answer, with status " + answer.statusCode() + ", is not from Watchword.");
         }
         throw new Problem(answer.body());
     }
 
     /** Send a code, and return the session's id. */
     static String begin(String to) throws Exception {
-        var answer = call("/session/create", "{\"to\":" + quoted(to) + "}", System.getenv("API_KEY"));
+        var answer = call("/session/create", "{\"to\":" + quoted(to) + "}", System.getenv("WATCHWORD_API_KEY"));
         return member(answer.body(), "session_id");
     }
 
     /** Check what the user typed, and return the verify token. */
     static String check(String sessionId, String code) throws Exception {
         var body = "{\"session_id\":" + quoted(sessionId) + ",\"code\":" + quoted(code) + "}";
-        return member(call("/session/check", body, System.getenv("API_KEY")).body(), "verify_token");
+        return member(call("/session/check", body, System.getenv("WATCHWORD_API_KEY")).body(), "verify_token");
     }
 
     /** Redeem the verify token, and return who was verified. Compare it with the account that is to be entered. */
     static String verified(String token) throws Exception {
-        var answer = call("/session/verify", "{\"verify_token\":" + quoted(token) + "}", System.getenv("SECRET_KEY"));
+        var answer = call("/session/verify", "{\"verify_token\":" + quoted(token) + "}", System.getenv("WATCHWORD_SECRET_KEY"));
         if (answer.headers().firstValue("x-test-login").isPresent() && !"1".equals(System.getenv("ALLOW_TEST_LOGINS"))) {
             throw new Exception("This is a test login; nobody gets in.");
         }

@@ -2,7 +2,7 @@
  * Verifies a phone number or an e-mail address, and judges calls of the service, with Kotlin on Java 17 or later alone.
  *
  *     kotlinc verify.kt -include-runtime -d verify.jar
- *     BASE_URL=https://codes.example.com API_KEY=ww_api_... SECRET_KEY=ww_secret_... java -jar verify.jar +46701740605
+ *     WATCHWORD_URL=https://codes.example.com WATCHWORD_API_KEY=ww_api_... WATCHWORD_SECRET_KEY=ww_secret_... java -jar verify.jar +46701740605
  *
  * In a web application, begin and check answer your form, and verified runs where the user is logged in. An app for
  * Android makes the first two calls with the API key, and hands the token to your server.
@@ -51,7 +51,7 @@ class Problem(document: String) : Exception(
 
 fun call(path: String, body: Map<String, String>, key: String): HttpResponse<String> {
     val content = body.map { (name, text) -> quoted(name) + ":" + quoted(text) }.joinToString(",", "{", "}")
-    val request = HttpRequest.newBuilder(URI.create(setting("BASE_URL") + path))
+    val request = HttpRequest.newBuilder(URI.create(setting("WATCHWORD_URL") + path))
         .timeout(TIMEOUT)
         .header("content-type", "application/json")
         .header("x-api-key", key)
@@ -60,22 +60,22 @@ fun call(path: String, body: Map<String, String>, key: String): HttpResponse<Str
     val answer = client.send(request, HttpResponse.BodyHandlers.ofString())
     if (answer.statusCode() == 200) return answer
     if (member(answer.body(), "code") != null) throw Problem(answer.body())
-    throw Exception("The answer, of status ${answer.statusCode()}, is not one of Watchword's.")
+    throw Exception("The answer, with status ${answer.statusCode()}, is not from Watchword.")
 }
 
 /** Send a code, and return the session's id. */
 fun begin(to: String): String =
-    member(call("/session/create", mapOf("to" to to), setting("API_KEY")).body(), "session_id")!!
+    member(call("/session/create", mapOf("to" to to), setting("WATCHWORD_API_KEY")).body(), "session_id")!!
 
 /** Check what the user typed, and return the verify token. */
 fun check(sessionId: String, code: String): String {
     val body = mapOf("session_id" to sessionId, "code" to code)
-    return member(call("/session/check", body, setting("API_KEY")).body(), "verify_token")!!
+    return member(call("/session/check", body, setting("WATCHWORD_API_KEY")).body(), "verify_token")!!
 }
 
 /** Redeem the verify token, and return who was verified. Compare it with the account that is to be entered. */
 fun verified(token: String): String {
-    val answer = call("/session/verify", mapOf("verify_token" to token), setting("SECRET_KEY"))
+    val answer = call("/session/verify", mapOf("verify_token" to token), setting("WATCHWORD_SECRET_KEY"))
     val isTest = answer.headers().firstValue("x-test-login").isPresent
     if (isTest && System.getenv("ALLOW_TEST_LOGINS") != "1") throw Exception("This is a test login; nobody gets in.")
     return member(answer.body(), "phone") ?: member(answer.body(), "email")!!

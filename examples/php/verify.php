@@ -3,7 +3,7 @@
 /**
  * Verifies a phone number or an e-mail address, with PHP 8.1 or later and nothing installed.
  *
- *     BASE_URL=https://codes.example.com API_KEY=ww_api_... SECRET_KEY=ww_secret_... php verify.php +46701740605
+ *     WATCHWORD_URL=https://codes.example.com WATCHWORD_API_KEY=ww_api_... WATCHWORD_SECRET_KEY=ww_secret_... php verify.php +46701740605
  *
  * In a web application, begin() and check() answer your form, and verified() runs where the user is logged in.
  */
@@ -36,7 +36,7 @@ function call(string $path, array $body, #[SensitiveParameter] string $key): arr
         'follow_location' => 0, // a redirect would carry the key elsewhere
         'ignore_errors' => true, // problem documents are read below
     ]]);
-    $text = @file_get_contents(getenv('BASE_URL') . $path, false, $context);
+    $text = @file_get_contents(getenv('WATCHWORD_URL') . $path, false, $context);
     if ($text === false) {
         throw new RuntimeException('The service did not answer.');
     }
@@ -54,19 +54,19 @@ function call(string $path, array $body, #[SensitiveParameter] string $key): arr
 /** Send a code, and return the session's id. */
 function begin(string $to): string
 {
-    return call('/session/create', ['to' => $to], getenv('API_KEY'))[0]['session_id'];
+    return call('/session/create', ['to' => $to], getenv('WATCHWORD_API_KEY'))[0]['session_id'];
 }
 
 /** Check what the user typed, and return the verify token. */
 function check(string $sessionId, string $code): string
 {
-    return call('/session/check', ['session_id' => $sessionId, 'code' => $code], getenv('API_KEY'))[0]['verify_token'];
+    return call('/session/check', ['session_id' => $sessionId, 'code' => $code], getenv('WATCHWORD_API_KEY'))[0]['verify_token'];
 }
 
 /** Redeem the verify token, and return who was verified. Compare it with the account that is to be entered. */
 function verified(string $token): string
 {
-    [$answer, $headers] = call('/session/verify', ['verify_token' => $token], getenv('SECRET_KEY'));
+    [$answer, $headers] = call('/session/verify', ['verify_token' => $token], getenv('WATCHWORD_SECRET_KEY'));
     $isTest = preg_grep('/^x-test-login:/i', $headers) !== [];
     if ($isTest && getenv('ALLOW_TEST_LOGINS') !== '1') {
         throw new RuntimeException('This is a test login; nobody gets in.');

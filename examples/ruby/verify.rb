@@ -1,6 +1,6 @@
 # Verifies a phone number or an e-mail address, and judges calls of the service, with Ruby 3.0 or later alone.
 #
-#     BASE_URL=https://codes.example.com API_KEY=ww_api_... SECRET_KEY=ww_secret_... ruby verify.rb +46701740605
+#     WATCHWORD_URL=https://codes.example.com WATCHWORD_API_KEY=ww_api_... WATCHWORD_SECRET_KEY=ww_secret_... ruby verify.rb +46701740605
 #
 # In a web application, begin_session and check answer your form, and verified runs where the user is logged in.
 # `ruby verify.rb webhook` reads a call's body from the standard input, and its three headers from the environment.
@@ -25,7 +25,7 @@ end
 
 # Post a body, and return the answer and its headers.
 def call(path, body, key)
-  uri = URI(ENV.fetch("BASE_URL") + path)
+  uri = URI(ENV.fetch("WATCHWORD_URL") + path)
   headers = { "content-type" => "application/json", "x-api-key" => key }
   options = { use_ssl: uri.scheme == "https", open_timeout: TIMEOUT_SECONDS, read_timeout: TIMEOUT_SECONDS }
   response = Net::HTTP.start(uri.host, uri.port, **options) do |http|
@@ -35,22 +35,22 @@ def call(path, body, key)
   return answer, response if response.code == "200"
   raise Problem.new(answer) if answer["code"]
 
-  raise "The answer, of status #{response.code}, is not one of Watchword's."
+  raise "The answer, with status #{response.code}, is not from Watchword."
 end
 
 # Send a code, and return the session's id.
 def begin_session(to)
-  call("/session/create", { to: to }, ENV.fetch("API_KEY")).first["session_id"]
+  call("/session/create", { to: to }, ENV.fetch("WATCHWORD_API_KEY")).first["session_id"]
 end
 
 # Check what the user typed, and return the verify token.
 def check(session_id, code)
-  call("/session/check", { session_id: session_id, code: code }, ENV.fetch("API_KEY")).first["verify_token"]
+  call("/session/check", { session_id: session_id, code: code }, ENV.fetch("WATCHWORD_API_KEY")).first["verify_token"]
 end
 
 # Redeem the verify token, and return who was verified. Compare it with the account that is to be entered.
 def verified(token)
-  answer, headers = call("/session/verify", { verify_token: token }, ENV.fetch("SECRET_KEY"))
+  answer, headers = call("/session/verify", { verify_token: token }, ENV.fetch("WATCHWORD_SECRET_KEY"))
   raise "This is a test login; nobody gets in." if headers["x-test-login"] && ENV["ALLOW_TEST_LOGINS"] != "1"
 
   answer["phone"] || answer["email"]

@@ -1,6 +1,6 @@
 // Verifies a phone number or an e-mail address, with Swift 5.7 or later and Foundation, on a server or a Mac.
 //
-//     BASE_URL=https://codes.example.com API_KEY=ww_api_... SECRET_KEY=ww_secret_... swift verify.swift +46701740605
+//     WATCHWORD_URL=https://codes.example.com WATCHWORD_API_KEY=ww_api_... WATCHWORD_SECRET_KEY=ww_secret_... swift verify.swift +46701740605
 //
 // An app makes the first two calls with the API key, and hands the token to your server, where `verified` belongs: the
 // secret key is in no app. With the argument `webhook` it reads a call's body from the standard input, and its three
@@ -55,7 +55,7 @@ func setting(_ name: String) throws -> String {
 func call<Answer: Decodable>(
     _ path: String, _ body: [String: String], key: String, as kind: Answer.Type
 ) throws -> (Answer, HTTPURLResponse) {
-    guard let url = URL(string: try setting("BASE_URL") + path) else { throw Failure(sentence: "BASE_URL is none.") }
+    guard let url = URL(string: try setting("WATCHWORD_URL") + path) else { throw Failure(sentence: "WATCHWORD_URL is none.") }
     var request = URLRequest(url: url, timeoutInterval: 10)
     request.httpMethod = "POST"
     request.setValue("application/json", forHTTPHeaderField: "content-type")
@@ -74,24 +74,24 @@ func call<Answer: Decodable>(
     }
     if response.statusCode == 200 { return (try JSONDecoder().decode(kind, from: data), response) }
     if let problem = try? JSONDecoder().decode(Problem.self, from: data) { throw problem }
-    throw Failure(sentence: "The answer, of status \(response.statusCode), is not one of Watchword's.")
+    throw Failure(sentence: "The answer, with status \(response.statusCode), is not from Watchword.")
 }
 
 /// Send a code, and return the session's id.
 func begin(_ to: String) throws -> String {
-    try call("/session/create", ["to": to], key: setting("API_KEY"), as: Session.self).0.session_id
+    try call("/session/create", ["to": to], key: setting("WATCHWORD_API_KEY"), as: Session.self).0.session_id
 }
 
 /// Check what the user typed, and return the verify token.
 func check(_ sessionId: String, _ code: String) throws -> String {
     let body = ["session_id": sessionId, "code": code]
-    return try call("/session/check", body, key: setting("API_KEY"), as: Checked.self).0.verify_token
+    return try call("/session/check", body, key: setting("WATCHWORD_API_KEY"), as: Checked.self).0.verify_token
 }
 
 /// Redeem the verify token, and return who was verified. Compare it with the account that is to be entered.
 func verified(_ token: String) throws -> String {
     let body = ["verify_token": token]
-    let (answer, response) = try call("/session/verify", body, key: setting("SECRET_KEY"), as: Verified.self)
+    let (answer, response) = try call("/session/verify", body, key: setting("WATCHWORD_SECRET_KEY"), as: Verified.self)
     let isTest = response.value(forHTTPHeaderField: "x-test-login") != nil
     if isTest, ProcessInfo.processInfo.environment["ALLOW_TEST_LOGINS"] != "1" {
         throw Failure(sentence: "This is a test login; nobody gets in.")

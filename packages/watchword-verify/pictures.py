@@ -3,8 +3,9 @@
     python pictures.py FOLDER --url http://127.0.0.1:8000 --key ww_api_… --hosted http://127.0.0.1:8000/verify/…?return_to=…
 
 The key is that of a test project, as ``manage.py createproject Tests --sandbox`` makes one: its recipients bring each
-state about (docs/testing.md). FOLDER gets a picture of each state and a sheet of all states for each look. Needs
-playwright and Chromium. For whoever changes the looks: open each sheet and judge it.
+state about (docs/testing.md). FOLDER gets a picture of each state and a sheet of all states for each look; with
+``--guide`` the sheets of docs/component.md instead. Needs playwright and Chromium. For whoever changes the looks: open
+each sheet and judge it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import base64
 import json
 import random
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -44,6 +46,9 @@ SHEET = """<!doctype html><meta charset="utf-8"><style>
 body {{ margin: 16px; font: 14px system-ui; background: {background}; color: {text}; }}
 body {{ display: flex; flex-wrap: wrap; gap: 16px; }}
 figure {{ margin: 0; }} img {{ display: block; max-width: {width}px; }}</style>{figures}"""
+GUIDE_SHEET = """<!doctype html><meta charset="utf-8"><style>
+body {{ display: grid; grid-template-columns: repeat(4, {width}px); margin: 0; background: {background}; }}
+figure {{ margin: 0; }} figcaption {{ display: none; }} img {{ display: block; width: {width}px; }}</style>{figures}"""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,12 @@ LOOKS = [
     Look("phone", language="de", width=390),
     Look("rtl-phone", language="ar", width=390),
     Look("rtl-dark", language="fa", scheme="dark"),
+]
+GUIDE_STATES = ("entry", "wrong-number", "email", "code", "wrong-code", "moved", "bot", "verified")
+GUIDE = [
+    (Look("component-light", width=376), GUIDE_STATES),
+    (Look("component-dark", scheme="dark", width=376), GUIDE_STATES),
+    (Look("component-rtl", language="ar", width=376), ("entry", "code", "wrong-code", "moved")),
 ]
 
 
@@ -141,6 +152,19 @@ def wrong_code(form: Form) -> None:
     form.is_refused()
 
 
+def unsent(form: Form) -> None:
+    form.reach_code("03")
+    form.is_refused()
+
+
+def moved(form: Form) -> None:
+    """The code went over the project's next channel, as the service would tell it."""
+    ways = {"channels": [{"channel": "sms", "status": "failed"}, {"channel": "messenger_b", "status": "sent"}]}
+    form.page.route("**/session/delivery?*", partial(serve, json.dumps(ways)))
+    form.reach_code()
+    form.page.locator("[part=note]").wait_for()
+
+
 def resend(form: Form) -> None:
     form.reach_code()
     form.page.clock.fast_forward(RESEND_MS)
@@ -186,6 +210,8 @@ STATES: list[tuple[str, Callable[[Form], None]]] = [
     ("challenge", challenge),
     ("code", code),
     ("wrong-code", wrong_code),
+    ("unsent", unsent),
+    ("moved", moved),
     ("resend", resend),
     ("bot", bot),
     ("locked", locked),
@@ -195,9 +221,13 @@ STATES: list[tuple[str, Callable[[Form], None]]] = [
 ]
 
 
-def pages(browser: Browser, look: Look, area: int, given: argparse.Namespace) -> Iterator[tuple[str, Page]]:
-    """Bring about each state of the form in a fresh browser's page, and yield it."""
+def pages(
+    browser: Browser, look: Look, area: int, given: argparse.Namespace, states: tuple[str, ...] = ()
+) -> Iterator[tuple[str, Page]]:
+    """Bring about each state of the form, or these, in a fresh browser's page, and yield it."""
     for name, reach in STATES:
+        if states and name not in states:
+            continue
         if given.hosted and name == "set-up":
             continue  # the page brings its own key
         held: list[Route] = []  # requests that get no answer while the picture is made
@@ -238,22 +268,34 @@ def hold(held: list[Route], route: Route) -> None:
     held.append(route)
 
 
-def serve(html: str, route: Route) -> None:
+def serve(text: str, route: Route) -> None:
     """Answer in the service's place, so that the page needs no origin of its own."""
-    route.fulfill(body=html, content_type="text/html")
+    route.fulfill(body=text, content_type="application/json" if text.startswith("{") else "text/html")
 
 
-def sheet(browser: Browser, look: Look, pictures: list[tuple[str, Path]], file: Path) -> None:
+def sheet(browser: Browser, look: Look, pictures: list[tuple[str, Path]], file: Path, html: str = SHEET) -> None:
     figures = "".join(
         f"<figure><figcaption>{name}</figcaption><img src='data:image/png;base64,"
         f"{base64.b64encode(path.read_bytes()).decode()}'></figure>"
         for name, path in pictures
     )
-    page = browser.new_page(viewport={"width": 4 * (look.width + 16) + 32, "height": 400})
-    background, text = ("#000", "#fff") if look.scheme == "dark" else ("#fff", "#000")
-    page.set_content(SHEET.format(background=background, text=text, width=look.width, figures=figures))
+    width = 4 * look.width if html == GUIDE_SHEET else 4 * (look.width + 16) + 32
+    page = browser.new_page(viewport={"width": width, "height": 100})
+    background, text = ("#111114", "#fff") if look.scheme == "dark" else ("#f6f6f8", "#000")
+    page.set_content(html.format(background=background, text=text, width=look.width, figures=figures))
     page.screenshot(path=file, full_page=True)
     page.close()
+
+
+def guide(browser: Browser, areas: list[int], given: argparse.Namespace) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for (look, states), area in zip(GUIDE, areas, strict=False):
+            made = {}
+            for name, page in pages(browser, look, area, given, states):
+                made[name] = Path(folder) / f"{look.name}-{name}.png"
+                page.screenshot(path=made[name], full_page=True)
+            pictures = [(name, made[name]) for name in states]
+            sheet(browser, look, pictures, given.folder / f"{look.name}.png", GUIDE_SHEET)
 
 
 def main() -> None:
@@ -263,12 +305,16 @@ def main() -> None:
     parser.add_argument("--key", default="", help="The API key of a test project.")
     parser.add_argument("--hosted", default="", help="The hosted page with its return_to, in place of the tag alone.")
     parser.add_argument("--version", default=VERSION)
+    parser.add_argument("--guide", action="store_true", help="The sheets of docs/component.md: FOLDER is docs/images.")
     parser.add_argument("--look", action="append", choices=[look.name for look in LOOKS], help="Left out: all.")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         areas = random.sample(AREAS, len(LOOKS))  # so that another run meets other recipients
+        if given.guide:
+            guide(browser, areas, given)
+            return
         for look, area in zip(LOOKS, areas, strict=True):
             if given.look and look.name not in given.look:
                 continue

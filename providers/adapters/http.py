@@ -21,7 +21,7 @@ from providers import base
 from providers.base import Outcome, Setting, SettingKind
 from providers.errors import HookForged, ProviderError
 from providers.http.client import HttpAnswer, classify_status, header_error
-from providers.parsing import answers, gateway_receipts, hooks
+from providers.parsing import answers, hooks, http_receipts
 
 _PLACEHOLDER = re.compile(
     r"\{(to|to_digits|code|text|message_id|channel|language|subject|project|hook_url|username|password|secret)\}"
@@ -196,7 +196,7 @@ class Adapter(base.Adapter):
             errors["headers"] = problem
         if values["password"] and not values["username"] and not _names_password(values):
             errors["username"] = gettext("a password needs a username, or {password} where it should be used")
-        return errors | _credential_errors(values) | gateway_receipts.errors(values)
+        return errors | _credential_errors(values) | http_receipts.errors(values)
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         headers = self._headers(message)
@@ -242,7 +242,7 @@ class Adapter(base.Adapter):
             raise HookForged("the delivery report does not carry the secret")
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        return base.HookReply(gateway_receipts.read(request, self.settings))
+        return base.HookReply(http_receipts.read(request, self.settings))
 
     def _headers(self, message: base.OutgoingMessage) -> dict[str, str]:
         lines = _header_lines(self.text("headers"))
@@ -351,6 +351,6 @@ def _is_success(status: int, wanted: str) -> bool:
 def _find_id(answer: HttpAnswer, path: str) -> str | None:
     """Return the gateway's id at a dotted path of its JSON; None if there is none."""
     try:
-        return answers.identity(gateway_receipts.text_at(answer.json(), path))
+        return answers.identity(http_receipts.text_at(answer.json(), path))
     except ValueError:
         return None

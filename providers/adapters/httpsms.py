@@ -28,7 +28,7 @@ from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http.client import HttpAnswer, classify_status
-from providers.parsing import answers, hooks, signed_tokens
+from providers.parsing import answers, hooks, json_web_tokens
 
 ISSUER = "api.httpsms.com"  # in the tokens of every server, one's own too
 MAX_LENGTH = 2_048  # characters of a text
@@ -124,7 +124,7 @@ class Adapter(base.Adapter):
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer":
             raise HookForged("the call carries no token")
-        audience = signed_tokens.read(token, key, issuer=ISSUER).get("aud")
+        audience = json_web_tokens.read(token, key, issuer=ISSUER).get("aud")
         url = f"{request.url}?{request.query}" if request.query else request.url
         if url not in (audience if isinstance(audience, list) else [audience]):
             raise HookForged("the token is meant for another address")

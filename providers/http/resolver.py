@@ -48,7 +48,7 @@ def resolve(host: str, port: int, seconds: float, *, may_be_local: bool = False)
     else:
         found = _ask_name_servers(host, deadline, search=may_be_local)
     if not found:
-        raise NotConnected(f"{host}: no such host")
+        raise NotConnected(f"no such host: {host}")
     return list(dict.fromkeys(found))
 
 

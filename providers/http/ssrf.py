@@ -218,7 +218,7 @@ def _addresses(host: str, port: int, timeout: float, resolver: Resolver) -> list
         return [literal]
     found = [ip_address(text.partition("%")[0]) for text in resolver(host, port, timeout)]
     if not found:
-        raise NotConnected(f"{host}: no such host")
+        raise NotConnected(f"no such host: {host}")
     return found
 
 

@@ -36,6 +36,11 @@ def test_a_service_is_added_and_its_secret_is_shown_nowhere(panel):
     assert "hush" not in str(list(AuditEntry.objects.values()))
 
 
+def test_a_destination_is_active_as_its_form_says(panel):
+    shown = panel.as_("owner").get(reverse(LIST)).content.decode()
+    assert '<span class="ww-label ww-success">Active</span>' in shown and ">On<" not in shown
+
+
 def test_a_wrong_value_is_told_at_its_field(panel):
     form = (
         add(panel, kind="telegram", new_secret="123456789:AAF-hush-hush-hush-hush", chat="").context["adminform"].form

@@ -12,8 +12,10 @@ from verification.models import (
     ApiKey,
     AuditEntry,
     Channel,
+    ListEntry,
     Membership,
     Message,
+    MessageTemplate,
     Project,
     Provider,
     SenderRule,
@@ -201,6 +203,34 @@ def test_an_address_in_the_log_is_shown_masked(panel):
         content = panel.as_("owner").get(address).content.decode()
         assert ADDRESS not in content
         assert "verification" in content
+
+
+@pytest.mark.parametrize(
+    ("subject", "value", "name"),
+    [
+        ("recipient", "+4915112345678", "+4915******78"),
+        ("recipient", "j@example.com", "***@e***.com"),
+        ("prefix", "+4915", "+4915"),
+        ("prefix", "+49151123", "+49******23"),
+        ("domain", "example.com", "example.com"),
+        ("country", "MA", "Morocco (MA)"),
+        ("client", "203.0.113.0/24", "203.0.113.0/24"),
+    ],
+)
+def test_a_list_entry_is_named_by_its_value_but_for_a_recipient(panel, subject, value, name):
+    ListEntry.objects.create(project=panel.project, kind="block", subject=subject, value=value)
+    entry = last(object_type="verification.listentry")
+    for page in ("changelist", "change"):
+        address = reverse(f"admin:verification_auditentry_{page}", args=() if page == "changelist" else (entry.pk,))
+        content = panel.as_("owner").get(address).content.decode()
+        assert f"List entry {name}" in content
+        assert subject != "recipient" or value not in content
+
+
+def test_a_text_is_named_by_its_language(panel):
+    MessageTemplate.objects.create(project=panel.project, channel="email", language="de", text="{code}")
+    page = panel.as_("owner").get(reverse("admin:verification_auditentry_changelist")).content.decode()
+    assert "Message text in German" in page
 
 
 def test_a_value_in_the_log_is_escaped(panel):

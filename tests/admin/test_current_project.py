@@ -8,6 +8,7 @@ from django.urls import reverse
 from tests import factories
 from tests.admin.rows import a_message, values_on
 from verification.admin.auth.session import BY_ITSELF
+from verification.admin.base.current_project import section_address
 from verification.models import Channel, Membership, Message, MessageTemplate, Project, Provider, Recipient, Role
 
 pytestmark = pytest.mark.django_db
@@ -147,6 +148,28 @@ def test_the_switcher_leads_to_the_same_page_of_the_other_project(panel, second)
     assert page_of("channel_changelist", project=second.pk) in [each.link for each in switcher(row).choices]
     own = client.get(reverse("admin:verification_project_change", args=(panel.project.pk,)))
     assert reverse("admin:verification_project_change", args=(second.pk,)) in [e.link for e in switcher(own).choices]
+
+
+@pytest.mark.parametrize("page", ["show_people", "show_code", "show_file"])
+def test_the_switcher_stays_on_the_page_of_a_project_where_the_role_opens_it(panel, second, page):
+    client = panel.as_("owner")
+    address = reverse(f"admin:verification_project_{page}", args=(panel.project.pk,))
+    same = reverse(f"admin:verification_project_{page}", args=(second.pk,))
+    assert same in [each.link for each in switcher(client.get(address)).choices]
+    assert client.get(same).status_code == 200
+    Membership.objects.filter(project=second).update(role=Role.ANALYST)
+    links = [each.link for each in switcher(client.get(address)).choices]
+    assert same not in links and reverse("admin:verification_project_change", args=(second.pk,)) in links
+
+
+def test_the_switcher_stays_on_the_section_of_the_settings(panel, second):
+    page = section_address(panel.project, "limits")
+    assert section_address(second, "limits") in [e.link for e in switcher(panel.as_("owner").get(page)).choices]
+
+
+def test_the_way_to_the_only_project_is_at_the_head_of_the_menu(panel):
+    first, *_rest = panel.as_("owner").get(reverse("admin:index")).context["sidebar_navigation"]
+    assert [item["link"] for item in first["items"]][:2] == [reverse("admin:index"), page_of("project_changelist")]
 
 
 def test_the_menu_follows_the_role_in_the_chosen_project(panel, second):

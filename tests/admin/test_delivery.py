@@ -20,6 +20,7 @@ from verification.models import (
     MessageTemplate,
     Project,
     Provider,
+    Role,
     SenderRule,
     Suppression,
     WebhookEvent,
@@ -89,6 +90,11 @@ def test_the_order_of_fallback_is_written_on_the_page(panel):
     assert save(panel.as_("owner"), section_address(panel.project, "channels"), **values).status_code == 302
     found = [(each.channel, each.wait_seconds) for each in panel.project.fallback_steps.all()]
     assert found == [("sms", 20), ("voice", 40)]
+
+
+def test_the_link_below_the_steps_says_what_it_adds(panel):
+    page = panel.as_("owner").get(section_address(panel.project, "channels")).content.decode()
+    assert "<span>Add a step</span>" in page
 
 
 @pytest.mark.parametrize("values", [step(0, "sms", 4), step(0, "sms", 871), step(0, "email"), step(0, "fax")])
@@ -399,7 +405,7 @@ def test_a_callback_is_sent_again_with_a_post(panel):
     ("fields", "state", "words"),
     [
         ({"delivered_at": timezone.now()}, "delivered", "Delivered"),
-        ({"due_at": timezone.now() + timedelta(hours=1)}, "waiting", "Next attempt"),
+        ({"due_at": timezone.now() + timedelta(hours=1)}, "waiting", "Retry "),
         ({"due_at": timezone.now() - timedelta(hours=1)}, "waiting", "Due now"),
         ({}, "given_up", "Failed"),
         ({"tries": 0}, "kept", "Not sent"),
@@ -436,6 +442,17 @@ def test_a_test_event_shows_how_the_receiver_answered(panel, local_receivers, st
         assert receiver.requests == []
         assert words in client.post(address, {"url": f"{receiver.url}/hook"}).content.decode()
         assert "webhook-signature" in receiver.requests[0].headers
+
+
+def test_a_test_event_of_a_project_takes_the_right_in_that_project(panel, local_receivers):
+    """A developer of another project, who may only look at this one, has nothing signed with its secret."""
+    Membership.objects.filter(user__username="owner").update(role=Role.ANALYST)
+    user = User.objects.get(username="owner")
+    Membership.objects.create(project=panel.other, user=user, role=Role.DEVELOPER)
+    with FakeHttpServer() as receiver:
+        address = page("project_test_event", panel.project)
+        assert panel.as_("owner").post(address, {"url": f"{receiver.url}/hook"}).status_code == 403
+        assert receiver.requests == []
 
 
 @pytest.mark.parametrize("url", ["http://169.254.169.254/", "https://10.0.0.1/", "ftp://shop.example", "shop", ""])

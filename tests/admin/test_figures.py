@@ -178,7 +178,7 @@ def test_a_list_takes_a_range_that_is_none_for_an_empty_one(panel, name, value):
 
 
 @pytest.mark.parametrize("name", ["country", "language", "channel", "provider", "from", "to"])
-@pytest.mark.parametrize("value", ["\0", "D\0", "²", "9" * 400, "-1"])
+@pytest.mark.parametrize("value", ["\0", "D\0", "²", "9" * 400, "-1", "0001-01-01T00:00+05:00"])
 def test_an_address_with_anything_in_it_is_no_fault_of_ours(panel, name, value):
     client = panel.as_("owner")
     scorecard = reverse("admin:verification_provider_scorecard", args=(panel.rows[Provider].pk,))

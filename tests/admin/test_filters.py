@@ -78,6 +78,9 @@ def test_a_range_may_be_open_at_either_end(panel, old):
         (("2026-10-13T12:00", "2026-10-12T12:00"), "The end is before the start."),
         (("yesterday", "2026-10-12T12:00"), "This is not a valid period."),
         (("2026-10-12T12:00", "9" * 500), "This is not a valid period."),
+        (("0001-01-01T00:00+05:00", "2026-10-12T12:00"), "This is not a valid period."),
+        (("2026-10-12T12:00", "9999-12-31T23:59-05:00"), "This is not a valid period."),
+        (("9999-12-31T23:59-05:00", ""), "This is not a valid period."),
     ],
 )
 def test_a_range_that_is_none_is_refused_beside_the_fields(panel, old, typed, why):
@@ -85,6 +88,12 @@ def test_a_range_that_is_none_is_refused_beside_the_fields(panel, old, typed, wh
     assert found(page) == []
     assert field_of(page, "between").range["wrong"] == why
     assert why in page.content.decode()
+
+
+@pytest.mark.parametrize("who", ["owner", "root"])  # whose list is in the order of the time, and of the ids
+def test_a_range_from_the_first_year_on_has_every_session(panel, who):
+    page = panel.as_(who).get(listed("session", between="1970-01-01T00:00..2100-01-01T00:00"))
+    assert found(page) == [panel.rows[Session].pk]
 
 
 def test_providers_are_offered_of_the_users_projects(panel):

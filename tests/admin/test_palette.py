@@ -43,6 +43,14 @@ def test_of_several_projects_they_are_offered_and_the_settings_of_the_chosen_one
     assert f"project={second.pk}" in entries["Quiet hours"]["link"] and "Our gateway" not in entries
 
 
+def test_the_pages_of_a_project_are_found_by_what_people_call_them(panel):
+    entries = offered(panel.as_("owner"))
+    assert entries["People"]["link"] == entries["Invite someone"]["link"]
+    assert {"Configuration file", "Hosted page", "Budgets"} <= set(entries)
+    Membership.objects.filter(user__username="stranger").update(role=Role.ANALYST)
+    assert "Invite someone" not in offered(panel.as_("stranger"))
+
+
 def test_it_holds_no_secret_and_is_kept_in_no_cache(panel):
     answer = panel.as_("owner").get(PALETTE)
     assert "no-store" in answer["Cache-Control"] and b"provider-secret" not in answer.content

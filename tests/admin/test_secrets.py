@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.admin.rows import PROVIDER_SECRET, form_values, sent_once, values_on
+from verification.admin.base.current_project import section_address
 from verification.core.errors import ApiError
 from verification.models import ApiKey, AuditEntry, Provider
 from verification.services.projects.keys import authenticate
@@ -177,6 +178,11 @@ def test_revoking_asks_first_and_then_holds(panel):
     caching.clear_all()
     with pytest.raises(ApiError):
         authenticate(text)
+
+
+def test_the_list_of_keys_leads_to_where_they_are_created(panel):
+    shown = panel.as_("owner").get(reverse("admin:verification_apikey_changelist"))
+    assert f'href="{section_address(panel.project, "keys")}"' in shown.content.decode()
 
 
 def test_the_revoke_action_asks_first(panel):

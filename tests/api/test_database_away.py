@@ -1,5 +1,6 @@
 """Nothing is accepted while the database is away, and afterwards everything is as before."""
 
+import psycopg
 import pytest
 from django.db import OperationalError, connection
 
@@ -28,6 +29,20 @@ def test_once_the_database_is_back_the_next_request_is_answered(api):
     with database_away():
         api.create()
     assert api.create().status_code == 200
+
+
+@pytest.mark.parametrize(("owner", "method"), [(psycopg.Cursor, "execute"), (psycopg.Connection, "commit")])
+def test_a_connection_that_ended_without_a_result_is_a_database_that_is_away(api, monkeypatch, owner, method):
+    """So it ends sometimes where PostgreSQL restarts behind a pooler: psycopg has an error without a code for it."""
+
+    def end(*_, **__):
+        raise psycopg.InternalError("received 0 results from command")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, method, end)
+        response = api.manual_send(headers={"Idempotency-Key": "one"})
+    assert problem(response) == (503, "service_unavailable")
+    assert response["Retry-After"] == "1"
 
 
 def test_a_connection_that_only_reads_from_now_on_is_left_and_the_next_one_serves(api, client):

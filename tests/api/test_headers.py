@@ -76,7 +76,11 @@ def test_only_pages_are_redirected_to_https(settings):
     visitor = Client(raise_request_exception=False)
     for path, status in (
         ("/session/settings", 401),
+        ("/session", 401),
         ("/events", 401),
+        ("/events/evt_1", 401),
+        ("/connect/0b7d3f0e-5a3b-4c7e-9d55-0c6ff1f3a2f4", 404),
+        ("/v2/Services/VA0/Verifications/VE0", 401),
         ("/hooks/nobody/nothing", 404),
         ("/metrics", 404),
     ):

@@ -17,6 +17,7 @@ from verification.services.protection import limits
 from verification.services.protection.guard import findings
 
 TOKEN = "a-token-of-the-tests-0123456789abcdef"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 
 
 @pytest.fixture
@@ -193,3 +194,10 @@ def test_a_disk_of_the_metrics_own_is_told(counted, settings):
     assert value("disk_bytes", folder="METRICS_DIR", state="free") is None  # the same disk as WATCHWORD_HOME's
     settings.METRICS_DIR = Path("/proc/metrics")  # another file system, in any machine
     assert value("disk_bytes", folder="METRICS_DIR", state="free") is not None
+
+
+@pytest.mark.django_db
+def test_the_page_of_metrics_lists_each_that_there_is_and_no_other(counted):
+    families = (*metrics._families()._registry.collect(), *exposition._Gauges().collect())
+    names = {f"{each.name}_total" if each.type == "counter" else each.name for each in families}
+    assert set(re.findall(r"^\| `(watchword_\w+)`", PAGE.read_text(), re.MULTILINE)) == names

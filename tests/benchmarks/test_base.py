@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks import fill
 from benchmarks.bare import views
-from benchmarks.driver import percentile, take_message
-from benchmarks.scripts import recipients
+from benchmarks.common.driver import percentile, take_message
+from benchmarks.common.scripts import recipients
 from verification.core.addresses import NumberType, parse_address
 from verification.models import Message, Session, VerifyToken
 from verification.services.maintenance.retention import purge

@@ -5,17 +5,17 @@ import socket
 
 import pytest
 
-from benchmarks.chaos_callers import Answer, Created, Record, Sent
-from benchmarks.chaos_gateway import Arrival, Callbacks
-from benchmarks.chaos_judge import Fault, judge, judge_callbacks
-from benchmarks.chaos_links import Link
+from benchmarks.chaos.callers import Answer, Created, Record, Sent
+from benchmarks.chaos.gateway import Arrival, Callbacks
+from benchmarks.chaos.judge import Fault, judge, judge_callbacks
+from benchmarks.chaos.links import Link
 
 TO = "+4915112345678"
 UNKNOWN = Answer(404)
 
 
-def arrival(at, *, message=1, manner="well"):
-    return Arrival(at, message, TO, "sms", "123456", "one", manner)
+def arrival(at, *, message=1, manner="well", provider="one"):
+    return Arrival(at, message, TO, "sms", "123456", provider, manner)
 
 
 def sent(*statuses, message=1):
@@ -29,8 +29,8 @@ def broken(record, *arrivals, faults=(), told=(), read=UNKNOWN):
     return judge(record, arrivals, callbacks, faults, lambda _: read).broken
 
 
-def session(ends_at=180.0):
-    return Record(created=[Created(TO, "A", ends_at, 1.0)])
+def session(ends_at=180.0, *, is_guessed=False):
+    return Record(created=[Created(TO, "A", ends_at, 1.0, is_guessed)])
 
 
 def test_what_is_accepted_and_sent_in_time_breaks_nothing():
@@ -39,12 +39,19 @@ def test_what_is_accepted_and_sent_in_time_breaks_nothing():
 
 
 @pytest.mark.parametrize(
-    ("statuses", "is_lost"),
-    [(["failed"], False), (["expired"], False), (["success"], True), (["sending"], True), ([], True)],
+    ("statuses", "is_guessed", "is_lost"),
+    [
+        (["failed"], True, False),
+        (["expired"], True, False),
+        (["expired"], False, True),
+        (["success"], True, True),
+        (["sending"], True, True),
+        ([], True, True),
+    ],
 )
-def test_a_code_that_never_arrived_is_lost_unless_the_service_says_that_it_was_not_sent(statuses, is_lost):
+def test_a_code_that_never_arrived_is_lost_unless_guesses_ended_its_session_first(statuses, is_guessed, is_lost):
     read = Answer(200, {"messages": [{"status": status} for status in statuses]})
-    assert bool(broken(session(), read=read)) is is_lost
+    assert bool(broken(session(is_guessed=is_guessed), read=read)) is is_lost
 
 
 def test_an_accepted_session_that_is_unknown_is_lost():
@@ -55,6 +62,11 @@ def test_a_code_that_arrives_after_its_end_is_late():
     assert "arrived 20.0 s late" in broken(session(), arrival(200))[0]
 
 
+@pytest.mark.parametrize(("fault", "is_broken"), [("freeze worker", False), ("kill valkey", True)])
+def test_only_what_holds_a_worker_up_before_its_call_excuses_a_late_code(fault, is_broken):
+    assert bool(broken(session(), arrival(200), faults=[Fault(fault, 170, 199)])) is is_broken
+
+
 @pytest.mark.parametrize(
     "statuses",
     [[], ["queued", "sending"], ["sent", "queued", "success"], ["success", "failed"], ["sent", "success", "sent"]],
@@ -63,8 +75,9 @@ def test_a_status_that_goes_back_or_never_ends_is_broken(statuses):
     assert broken(Record(sent=[sent(*statuses)]), arrival(5))
 
 
-def test_a_success_that_no_gateway_saw_is_lost():
-    assert broken(Record(sent=[sent("success")])) == ["message 1 is told as a success and no gateway got it"]
+@pytest.mark.parametrize("status", ["success", "failed", "expired"])
+def test_a_message_that_no_gateway_saw_is_lost(status):
+    assert broken(Record(sent=[sent(status)])) == [f"message 1 was accepted, ended as {status}, and no gateway got it"]
 
 
 def test_callbacks_tell_the_final_status_and_each_is_told():
@@ -75,18 +88,25 @@ def test_callbacks_tell_the_final_status_and_each_is_told():
 
 
 @pytest.mark.parametrize(
-    ("first", "faults", "is_broken"),
+    ("first", "provider", "faults", "is_broken"),
     [
-        ("well", [], True),
-        ("hangs", [], False),
-        ("500", [], False),
-        ("well", [Fault("kill worker", 4, 8)], False),
-        ("well", [Fault("kill worker", 100, 108)], True),
+        ("well", "two", [], True),
+        ("hangs", "two", [], False),
+        ("hangs", "one", [], True),
+        ("500", "one", [], False),
+        ("well", "one", [Fault("kill worker", 4, 8)], False),
+        ("well", "one", [Fault("kill worker", 100, 108)], True),
+        ("well", "one", [Fault("provider hangs", 4, 8)], True),
     ],
 )
-def test_a_second_arrival_needs_a_doubtful_answer_or_a_fault(first, faults, is_broken):
-    record = Record(sent=[sent("success")])
-    assert bool(broken(record, arrival(5, manner=first), arrival(20), faults=faults)) is is_broken
+def test_a_second_arrival_needs_a_doubtful_answer_elsewhere_or_a_fault(first, provider, faults, is_broken):
+    arrivals = arrival(5, manner=first), arrival(20, provider=provider)
+    assert bool(broken(Record(sent=[sent("success")]), *arrivals, faults=faults)) is is_broken
+
+
+def test_a_refusal_between_does_not_excuse_that_a_doubtful_provider_is_asked_again():
+    arrivals = arrival(5, manner="hangs"), arrival(10, manner="500", provider="two"), arrival(20)
+    assert len(broken(Record(sent=[sent("success")]), *arrivals)) == 1
 
 
 def test_no_more_go_twice_at_a_fault_than_were_in_flight():

@@ -1,6 +1,7 @@
 """The form on a page of another origin: the ways through it, and what goes wrong."""
 
 import json
+import time
 
 import pytest
 from django.test import Client
@@ -8,9 +9,11 @@ from django.test import Client
 from tests import factories
 from tests.browser.form_page import CODE
 from tests.live import wait_until
-from verification.models import Message, MessageStatus, Session
+from verification.models import FallbackStep, Message, MessageStatus, Session
+from verification.services.delivery.fallback import send_next_channel
 from verification.services.delivery.sweep import sweep_once
 from verification.services.projects import projects
+from verification.services.projects.snapshot import load_project
 from verification.services.providers.accounts import add_sandbox
 
 pytestmark = [
@@ -168,6 +171,66 @@ def test_a_code_that_went_out_before_can_still_be_entered_after_a_send_that_fail
     sandbox.is_verified()
 
 
+# --- what the project sends by itself ---------------------------------------------------------------------------------
+
+
+def fall_back(form):
+    """The project sends the code over the channel that comes after those that were used."""
+    for position, channel in enumerate(("sms", "voice")):
+        FallbackStep.objects.get_or_create(project=form.project.row, position=position, channel=channel, wait_seconds=5)
+    used = Message.objects.values_list("channel", flat=True)
+    assert send_next_channel(load_project(form.project.row.pk), session_id(), used=set(used)) == "voice"
+    form.look_again()
+
+
+INSTEAD = "We couldn’t send the code by SMS. We sent it by Voice call instead."
+
+
+def test_a_code_that_went_over_the_next_channel_after_a_failure_is_told_with_both(sandbox):
+    sandbox.reach_code(REFUSED)
+    sweep_once(limit=10)
+    fall_back(sandbox)
+    sandbox.page.get_by_text(INSTEAD).first.wait_for()
+    assert sandbox.page.locator("[part=by]").inner_text().startswith("Voice call")
+    assert [detail.get("channel") for name, detail in sandbox.events if name == "sent"] == ["sms", "voice"]
+    sandbox.type("424242")
+    sandbox.is_verified()
+
+
+def test_a_channel_that_follows_a_failure_later_brings_the_field_of_the_code_back(sandbox):
+    sandbox.reach_code(REFUSED)
+    deliver(sandbox)
+    sandbox.says("Choose another option")
+    fall_back(sandbox)
+    sandbox.page.get_by_text(INSTEAD).first.wait_for()
+    assert sandbox.alert.count() == 0
+    sandbox.code.wait_for()
+
+
+def test_a_code_that_also_goes_over_the_next_channel_leaves_what_was_typed(sandbox):
+    sandbox.reach_code(DELIVERED)
+    deliver(sandbox)
+    sandbox.type("4242")
+    fall_back(sandbox)
+    sandbox.page.get_by_text("We also sent the code by Voice call.").first.wait_for()
+    assert sandbox.code.input_value() == "4242"
+    sandbox.page.keyboard.type("42")  # the field still has the focus
+    sandbox.is_verified()
+
+
+def test_a_reload_knows_the_channels_that_the_code_went_over(sandbox):
+    sandbox.reach_code(DELIVERED)
+    deliver(sandbox)
+    fall_back(sandbox)
+    sandbox.page.get_by_text("We also sent the code by Voice call.").first.wait_for()
+    sandbox.page.reload()
+    sandbox.code.wait_for()
+    with sandbox.page.expect_response("**/session/delivery?*"):
+        sandbox.look_again()
+    assert sandbox.page.locator("[part=by]").inner_text().startswith("Voice call")
+    assert sandbox.page.get_by_text("We also sent").count() == 0
+
+
 # --- wrong codes and ends ---------------------------------------------------------------------------------------------
 
 
@@ -271,6 +334,16 @@ def test_a_page_that_the_browser_kept_in_memory_shows_no_verification_of_before(
     factories.expire_everything()
     form.page.evaluate(back)
     form.says("no longer valid")
+
+
+def test_a_countdown_never_begins_above_the_life_of_the_session(form):
+    form.page.add_init_script("performance.now = () => 1_000")  # the first sight, however slow the browser is
+    for part in (0.0, 0.3, 0.6, 0.9):  # the answer tells whole seconds, whenever in a second it is given
+        time.sleep((part - time.time()) % 1)
+        form.reach_code()
+        assert form.page.get_by_text("Valid for").inner_text() <= "Valid for 3:00"
+        factories.expire_everything()
+        form.page.evaluate("sessionStorage.clear()")
 
 
 def test_a_wrong_clock_changes_no_countdown(form):

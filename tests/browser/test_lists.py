@@ -12,6 +12,18 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.xdist_group("panel in the browser"),
 ]
+LISTS = (
+    "project",
+    "channel",
+    "apikey",
+    "alertservice",
+    "routingrule",
+    "alert",
+    "auditentry",
+    "decision",
+    "webhookevent",
+)
+LISTS += ("guardblock", "listentry", "suppression", "testlogin", "provider", "message", "recipient", "session")
 LIST = reverse("admin:verification_message_changelist")
 
 
@@ -54,7 +66,7 @@ def test_the_filters_cover_no_row_and_a_view_keeps_them(page):
 def test_columns_are_chosen_and_stay(page, live_server):
     page.locator("summary", has_text="Columns").click()
     page.locator(".ww-pop [value=kind]").uncheck()
-    page.locator(".ww-pop [value=language]").check()
+    page.locator(".ww-pop [value=language_label]").check()
     page.locator(".ww-pop").get_by_role("button", name="Apply").click()
     page.get_by_role("columnheader", name="Language").wait_for()
     page.goto(live_server.url + LIST)
@@ -62,7 +74,9 @@ def test_columns_are_chosen_and_stay(page, live_server):
     assert not page.get_by_role("columnheader", name="Kind").is_visible()
 
 
-@pytest.mark.parametrize("name", ["message", "provider", "channel", "alert", "auditentry", "recipient", "apikey"])
+@pytest.mark.parametrize(
+    "name", ["message", "provider", "channel", "alert", "auditentry", "recipient", "apikey", "webhookevent"]
+)
 def test_on_a_phone_a_row_has_two_lines_that_lead_to_its_page(page, live_server, name):
     page.set_viewport_size({"width": 390, "height": 844})
     page.goto(live_server.url + reverse(f"admin:verification_{name}_changelist"))
@@ -71,3 +85,24 @@ def test_on_a_phone_a_row_has_two_lines_that_lead_to_its_page(page, live_server,
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     row.click(position={"x": 60, "y": 6})
     page.wait_for_url(f"**/{name}/*/change/**")
+
+
+def test_on_a_phone_every_row_says_something(page, live_server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    said = {}
+    for name in LISTS:
+        page.goto(live_server.url + reverse(f"admin:verification_{name}_changelist"))
+        rows = page.locator("#result_list .data-row")
+        if rows.count():
+            said[name] = rows.first.inner_text().strip()
+    assert "routingrule" in said and all(said.values()), said
+
+
+def test_on_a_phone_the_buttons_of_a_page_open_above_its_fields(page, live_server):
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(live_server.url + reverse("admin:verification_webhookevent_changelist"))
+    page.locator("#result_list .data-row").first.click()
+    page.wait_for_url("**/webhookevent/*/change/**")
+    page.get_by_role("link", name="More actions").click()
+    page.get_by_role("link", name="Send again").click()  # which waits until nothing covers it
+    page.wait_for_url("**/send-again/")

@@ -30,7 +30,7 @@ def told(wrong: problems.InvalidCode, is_test: bool, phone: str | None, message_
 
 def sync_flow() -> str:
     with Watchword(**OPTIONS) as watchword:
-        session = watchword.create_session(to, type="sms", language="sv")
+        session = watchword.create_session(to, channel="sms", language="sv")
         assert watchword.session_settings(session.session_id).code.length == len(code)
         assert watchword.session_channels(session.session_id)[0].type == "sms"
         try:
@@ -53,6 +53,7 @@ def sync_flow() -> str:
         assert {event.type for event in events} == {"session.opened"}
         assert watchword.read_event(events[0].id) == events[0]
         assert len(watchword.list_events("0", limit=1).events) == 1
+        assert next(iter(watchword.iterate_sessions(to=to))).session_id == session.session_id
         return told(wrong, checked.is_test, verified.phone, sent.message_id, message)
 
 

@@ -18,7 +18,7 @@ function must(holds: boolean, name: string): void {
   if (!holds) throw new Error(name);
 }
 
-let session = await watchword.createSession(TO!, { type: "sms", language: "sv" });
+let session = await watchword.createSession(TO!, { channel: "sms", language: "sv" });
 must((await watchword.sessionSettings(session.session_id)).code.length === 6, "settings");
 must((await watchword.sessionChannels(session.session_id))[0]?.type === "sms", "channels");
 const wrong = await refused(watchword.checkCode(session.session_id, "000000"), InvalidCode);
@@ -53,6 +53,9 @@ const paged = new Watchword({
 const ids: string[] = [];
 for await (const event of paged.iterateEvents()) ids.push(event.id);
 must(ids.join() === "evt_1,evt_3" && asked.join() === "0,1-1,2-2", "pages");
+const sessions: string[] = [];
+for await (const each of watchword.iterateSessions({ to: TO!, limit: 1 })) sessions.push(each.session_id);
+must(sessions.length > 1 && new Set(sessions).size === sessions.length && sessions[0] === session.session_id, "sessions");
 const message: Message = await watchword.readMessage(sent.message_id);
 console.log(
   JSON.stringify({

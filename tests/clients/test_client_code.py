@@ -128,6 +128,7 @@ def test_no_repr_shows_a_key_or_a_token():
     verified = watchword.Verified("+46701740605", None, False)
     shown = repr([client, vars(client), checked, verified])
     assert "hidden" not in shown and "+4670" not in shown
+    assert "recipient='+…05'" in shown
 
 
 @pytest.mark.parametrize("call", ["verify", "check_code"])

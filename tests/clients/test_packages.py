@@ -179,6 +179,7 @@ EXAMPLES = {
 @pytest.mark.parametrize("command", EXAMPLES.values(), ids=EXAMPLES)
 def test_an_example_verifies_after_a_wrong_code(environment, command):
     need(command[0])
-    typed = f"000000\n{CODE}\n"
-    said = run(*command, TO, cwd=ROOT / "examples", stdin=typed, ALLOW_TEST_LOGINS="1", **environment)
+    keys = {f"WATCHWORD_{name}": environment[name] for name in ("API_KEY", "SECRET_KEY")}
+    own = {**keys, "WATCHWORD_URL": environment["BASE_URL"], "ALLOW_TEST_LOGINS": "1"}
+    said = run(*command, TO, cwd=ROOT / "examples", stdin=f"000000\n{CODE}\n", **own)
     assert said == f"Code: That is not the code. Tries left: 4.\nCode: Verified: {TO}\n"

@@ -113,6 +113,22 @@ def test_the_rules_for_development_are_chosen_by_name_or_by_no_address_at_all(tm
     assert run("-c", LOOSE, **environment, **urls).stdout.strip() == shown
 
 
+@pytest.mark.parametrize(
+    ("holder", "given", "shown"),
+    [
+        ("pid {own}, http://127.0.0.1:8431", None, "http://127.0.0.1:8431"),
+        ("pid {own}, http://127.0.0.1:8431", "https://codes.example.com", "https://codes.example.com"),
+        ("pid 4194305, http://127.0.0.1:8431", None, "http://127.0.0.1:8000"),  # more than a pid can be
+        ("", None, "http://127.0.0.1:8000"),
+    ],
+)
+def test_commands_know_the_port_of_the_up_that_runs(tmp_path, holder, given, shown):
+    (tmp_path / "up.lock").write_text(holder.format(own=os.getpid()))
+    embedded = {"DATABASE_URL": None, "REDIS_URL": None, "WATCHWORD_HOME": str(tmp_path), "BASE_URL": given}
+    done = run("-c", "from config import settings; print(settings.BASE_URL)", **embedded)
+    assert done.stdout.strip() == shown, done.stderr
+
+
 BROWSERS = (
     "from django.conf import settings as s;"
     "print(s.SECURE_HSTS_SECONDS, s.SECURE_HSTS_INCLUDE_SUBDOMAINS, s.SECURE_HSTS_PRELOAD, s.SECURE_SSL_REDIRECT)"

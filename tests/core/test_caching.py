@@ -103,6 +103,14 @@ def test_values_that_nobody_asks_for_are_freed(clock):
     assert value() is None
 
 
+def test_a_value_that_is_kept_for_long_outlives_a_minute_in_which_others_are_read(clock):
+    remembered = TTLCache(fresh_seconds=3600)
+    remembered.get("kept", lambda: "first")
+    clock.now += 61
+    remembered.get("busy", lambda: "another")
+    assert remembered.get("kept", lambda: "second") == "first"
+
+
 def test_a_memory_with_a_bound_holds_no_more(clock):
     remembered = TTLCache(max_size=3)
     for number in range(10):

@@ -9,6 +9,7 @@ import re
 import shutil
 import socket
 import subprocess
+import time
 
 import pytest
 from django.conf import settings
@@ -20,6 +21,7 @@ from tests.servers.caddy import Caddy
 from tests.servers.nginx import Nginx
 from verification.api.serializers.errors import problem_address
 from verification.core.error_codes import CATALOGUE
+from verification.management.commands.backup import Command
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 WORST_EXPOSURE = 29  # tenths: 100 is a process that may do everything
@@ -32,7 +34,7 @@ def can_judge_files():
 
 @pytest.mark.skipif(not can_judge_files(), reason="systemd 250 or later is not installed.")
 def test_systemd_finds_little_that_a_process_of_the_service_may_do():
-    assert len(UNITS) == 3
+    assert len(UNITS) == 4
     judge = [TOOL, "security", "--offline=yes", "--no-pager", f"--threshold={WORST_EXPOSURE}"]
     judged = subprocess.run([*judge, *UNITS], capture_output=True, text=True)
     assert judged.returncode == 0, judged.stdout[-500:]
@@ -44,6 +46,28 @@ def test_systemd_finds_little_that_a_process_of_the_service_may_do():
 def test_a_unit_starts_a_command_that_there_is(unit):
     (command,) = re.findall(r"(?m)^ExecStart=/opt/watchword/bin/watchword ([a-z]+) ", unit.read_text())
     assert (ROOT / "verification" / "management" / "commands" / f"{command}.py").exists()
+
+
+def test_the_backup_of_every_night_is_what_the_command_takes():
+    unit = (ROOT / "deploy" / "systemd" / "watchword-backup.service").read_text()
+    timer = (ROOT / "deploy" / "systemd" / "watchword-backup.timer").read_text()
+    (typed,) = re.findall(r"(?m)^ExecStart=\S+ backup (.+) \$BACKUP_OPTIONS$", unit)
+    (added,) = re.findall(r'(?m)^BACKUP_OPTIONS="(.+)"$', (ROOT / "docs" / "install.md").read_text())
+    read = Command().create_parser("watchword", "backup").parse_args([*typed.split(), *added.split()])
+    assert (str(read.folder), read.keep) == ("/var/backups/watchword", 14)
+    assert read.recipient.startswith("age1") and read.try_in.startswith("postgres://")
+    assert f"ReadWritePaths={read.folder}\n" in unit
+    assert re.search(r"(?m)^OnCalendar=\S+ \d\d:\d\d:\d\d$", timer) and "WantedBy=timers.target" in timer
+
+
+@pytest.mark.skipif(not TOOL, reason="systemd is not installed.")
+def test_systemd_reads_the_units_and_the_timer(tmp_path):
+    """It looks for the programs too, which are a copy's here."""
+    for unit in (ROOT / "deploy" / "systemd").iterdir():
+        text = unit.read_text().replace("/opt/watchword/bin/watchword", "/bin/true")
+        (tmp_path / unit.name).write_text(text)
+    checked = subprocess.run([TOOL, "verify", *tmp_path.glob("watchword-backup.*")], capture_output=True, text=True)
+    assert [line for line in checked.stderr.splitlines() if "watchword-backup" in line] == []
 
 
 def test_a_reload_tries_the_new_code_and_then_tells_gunicorn():
@@ -73,7 +97,7 @@ def test_the_guide_names_files_and_commands_that_there_are():
     assert {"deploy/caddy/Caddyfile", "deploy/helm/watchword", "requirements/production.txt"} <= files
     assert [file for file in files if not (ROOT / file).exists()] == []
     commands = set(re.findall(r"(?m)^watchword ([a-z]+)", guide)) - {"check", "createsuperuser"}  # Django's own
-    assert commands == {"migrate", "createproject", "addprovider"}
+    assert commands == {"migrate", "createproject", "addprovider", "doctor"}
     for command in commands:
         assert (ROOT / "verification" / "management" / "commands" / f"{command}.py").exists()
 
@@ -120,6 +144,13 @@ def test_the_caller_is_who_the_proxy_says(proxy, node):
         "http",
         "codes.example.com",
     )
+
+
+def test_the_proxy_tells_when_it_passed_a_request_on_whatever_the_caller_says(proxy, node):
+    before = time.time()
+    assert ask(proxy, "/livez", **{"X-Request-Start": "t=1", "Host": "codes.example.com"}) == 200
+    told = float(node.requests[-1].headers["x-request-start"].removeprefix("t="))
+    assert before - 1 <= (told / 1000 if told > 1e11 else told) <= time.time() + 1  # nginx's clock is a coarse one
 
 
 def test_the_largest_bundle_of_reports_passes(proxy, node):

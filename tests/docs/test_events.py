@@ -73,5 +73,5 @@ def test_its_program_takes_a_genuine_call_and_no_other(told, project):
 
 def test_it_names_the_waits_between_tries():
     units = {"s": 1, "min": 60, "h": 3_600}
-    [listed] = re.findall(r"tried again after ([^.]*?), then given up", " ".join(PAGE.split()))
+    [listed] = re.findall(r"retries after ([^.]*?), and then stops", " ".join(PAGE.split()))
     assert tuple(int(number) * units[unit] for number, unit in re.findall(r"(\d+) (s|min|h)", listed)) == RETRY_SECONDS

@@ -54,7 +54,7 @@ def open_envelope(request, tmp_path):
     (tmp_path / name).write_text(recipe(request.param, "open_envelope"))
 
     def run(envelope, secret_key):
-        environment = {**os.environ, "SECRET_KEY": secret_key}
+        environment = {**os.environ, "WATCHWORD_SECRET_KEY": secret_key}
         return subprocess.run([*command, name, envelope], cwd=tmp_path, env=environment, capture_output=True, text=True)
 
     return run

@@ -41,5 +41,5 @@ def test_every_page_that_is_named_is_there():
 def test_integrators_are_told_what_a_code_is_worth():
     text = (ROOT / "docs" / "integrate.md").read_text()
     told = " ".join(text.partition("### What a code is worth")[2].partition("\n## ")[0].split())
-    for said in ("*restricted authenticator*", "only verify does", "no second factor"):
+    for said in ("*restricted authenticator*", "only verify does", "not a second factor"):
         assert said in told

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hmac
 import json
 import re
+import subprocess
+import sys
 import time
 
 import pytest
@@ -33,12 +35,23 @@ def server():
 
 
 @pytest.fixture
-def courier(drop, server):
-    [source] = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+def source():
+    [found] = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    return found
+
+
+@pytest.fixture
+def courier(drop, server, source):
     drop("courier", source)
     assert "courier" not in registry.failures()
     settings = registry.clean_settings("courier", {**SETTINGS, "base_url": server.url}, LOOPBACK)
     return registry.build("courier", settings, http=HttpClient(LOOPBACK), store=FakeStore())
+
+
+def test_the_adapter_passes_the_checks_of_style(source):
+    command = [sys.executable, "-m", "ruff", "check", "--stdin-filename", "providers/adapters/courier.py", "-"]
+    checked = subprocess.run(command, cwd=ROOT, input=source, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
 
 
 def report(secret=b"hush-signing", timestamp=None, **changes):

@@ -16,6 +16,7 @@ import urllib.parse
 
 import psycopg
 import pytest
+from django.conf import settings
 
 from tests.fakes.http_server import FakeHttpServer, answer
 from tests.faults.conftest import METRICS_TOKEN
@@ -237,15 +238,20 @@ def what_is_so(watched, prometheus):
     return {name for name, is_so in found.items() if is_so}
 
 
+def verify_sixty(shop, prometheus):
+    """Verify sixty users, and wait until Prometheus has what all processes counted."""
+    seen = 'sum(watchword_request_seconds_count{endpoint="session/verify",status="200"})'
+    before = prometheus.value(seen) or 0
+    for _ in range(6):
+        several(lambda: verified(shop))()
+    wait_until(lambda: (prometheus.value(seen) or 0) >= before + 60, "Prometheus has what all processes counted")
+
+
 def test_no_alarm_fires_on_a_sound_service_under_load(prometheus, shop):
     """On a quiet machine none does at all. On a busy one an alarm on slowness may, if callers saw the same."""
     wait_until(lambda: prometheus.firing() == set(), "what other tests did is over", FIRES_SECONDS)
-    seen = 'sum(watchword_request_seconds_count{endpoint="session/verify",status="200"})'
-    before = prometheus.value(seen) or 0
     watched = Watched(shop)
-    for _ in range(6):
-        several(lambda: verified(watched.shop))()
-    wait_until(lambda: (prometheus.value(seen) or 0) >= before + 60, "Prometheus has what all processes counted")
+    verify_sixty(watched.shop, prometheus)
     rules = prometheus.wait_for_judgement()
     assert [rule for rule in rules if rule["health"] != "ok"] == []
     assert prometheus.firing() - what_is_so(watched, prometheus) == set()
@@ -312,11 +318,10 @@ def test_numbers_of_one_prefix(service, gateway, provoke):
 
 
 def test_an_hour_in_which_far_fewer_users_are_verified_than_before(prometheus, shop, provoke):
-    for _ in range(6):
-        several(lambda: verified(shop))()
+    verify_sixty(shop, prometheus)
     verified_now = faster('sum(increase(watchword_request_seconds_count{endpoint="session/check",status="200"}[1h]))')
     wait_until(lambda: prometheus.value(verified_now) == 0, "the verified ones are an hour ago", FIRES_SECONDS)
-    provoke("WatchwordConversionFalls", by=several(shop.open_session))
+    provoke("WatchwordConversionFalls", by=several(shop.open_session, 30))
 
 
 # --- the database and the machine ------------------------------------------------------------------------------------
@@ -329,6 +334,36 @@ def test_requests_that_wait_for_a_lock(shop, provoke, database):
     holding.autocommit = False
     holding.execute("SELECT 1 FROM verification_recipient WHERE address = %s FOR UPDATE", [to])
     provoke("WatchwordSlow", by=several(lambda: shop.create(to), 2))
+
+
+SLOW_SECONDS = 0.3  # of an insert: a scrape waits for a thread too, and is given SCRAPE_SECONDS
+SLOW_INSERTS = f"""
+CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql
+AS $$ BEGIN PERFORM pg_sleep({SLOW_SECONDS}); RETURN NEW; END $$;
+CREATE TRIGGER slow BEFORE INSERT ON verification_session FOR EACH ROW EXECUTE FUNCTION slow();
+"""
+FAST_INSERTS = "DROP TRIGGER slow ON verification_session; DROP FUNCTION slow()"
+
+
+def test_threads_that_are_all_busy(service, shop, provoke, database):
+    """More callers than threads: they share the processes by chance, and a thread without one would be idle."""
+    is_over = threading.Event()
+    administering = database()
+
+    def call(_):
+        while not is_over.is_set():
+            shop.open_session()
+
+    callers = round(service.web_processes * settings.WEB_THREADS * 1.5)
+    calling = threading.Thread(target=at_once, args=(callers, call))
+    administering.execute(SLOW_INSERTS)
+    calling.start()
+    try:
+        provoke("WatchwordThreadsBusy")
+    finally:
+        is_over.set()
+        calling.join()
+        administering.execute(FAST_INSERTS)
 
 
 def test_connections_that_are_used_up(provoke, database):
@@ -397,7 +432,7 @@ def traffic(service, shop, reporting, customer, gateway):
     verified(shop)
     report(reporting[0], taken(reporting[0]))
     shop.send(recipient(), callback_url=f"{customer.url}/done")
-    service.call("GET", "/session/settings", key="revoked")
+    service.call("GET", "/session/settings", key="revoked", headers={"x-request-start": f"t={time.time():.3f}"})
     pumped = open_shop(service, gateway)
     for _ in range(3):  # of those at once none may have seen the others
         several(lambda: pumped.create(of_one_prefix()), 15)()

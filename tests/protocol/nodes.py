@@ -45,9 +45,9 @@ def two_nodes(home: Path, **environment: str) -> Iterator[list[LiveService]]:
 
 
 class Project:
-    """A project with SMS and voice over one gateway, called at any node in turn."""
+    """A project with SMS and voice over one gateway, called at any node in turn. ``budget``: SMS a day; 0: no limit."""
 
-    def __init__(self, nodes: list[LiveService], gateway: FakeHttpServer) -> None:
+    def __init__(self, nodes: list[LiveService], gateway: FakeHttpServer, *, budget: int = 0) -> None:
         self.nodes, self.gateway = nodes, gateway
         manage = nodes[0]
         made = manage.json("createproject", f"Protocol {next(_recipients)}")
@@ -55,6 +55,7 @@ class Project:
         manage.manage("setproject", str(self.id), *SETTINGS)
         for channel in ("sms", "voice"):
             options = ["--channel", channel, "--type", "http", "--name", channel]
+            options += ["--daily-budget", str(budget if channel == "sms" else 0)]
             manage.json("addprovider", str(self.id), *options, "--set", f"url={gateway.url}/{channel}")
         self.keys = {"api": made["api_key"], "secret": made["secret_key"]}
         self._turns = itertools.count()

@@ -9,13 +9,14 @@ import random
 import pytest
 
 from tests.fakes.http_server import FakeHttpServer
-from tests.live import wait_until
+from tests.live import at_once, wait_until
 from tests.protocol.histories import Recorder, told
 from tests.protocol.nodes import Project, recipient, two_nodes
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("protocol"), pytest.mark.timeout(0)]
 
 RECIPIENTS, CALLERS, CALLS = 3, 6, 12
+BUDGET, BUYERS = 5, 12  # SMS of the day, and people who ask for one at once
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +47,19 @@ def test_an_order_explains_every_history(project, request):
         f"{request.config.getoption('--rounds')} histories from seed {first}: {calls} calls, {len(outcomes)} outcomes"
     )
     assert {("check", "ok"), ("check", "400 invalid_code"), ("verify", "ok"), ("create", "ok")} <= outcomes
+
+
+def test_a_budget_of_the_day_is_spent_once(project):
+    """The model is of one recipient; this limit is over all of a project's recipients."""
+    shop = Project(project.nodes, project.gateway, budget=BUDGET)
+    people = [recipient() for _ in range(BUYERS)]
+
+    answers = at_once(
+        BUYERS, lambda place: shop.ask("POST", "/session/create", {"to": people[place], "type": "sms"}, "api")
+    )
+    wait_until(shop.is_quiet, "all is sent")
+
+    accepted = sum(status == 200 for status, _ in answers)
+    sent = sum(len(shop.arrived(to)) for to in people)
+    assert accepted == sent == BUDGET, f"A budget of {BUDGET} was overshot: {accepted} accepted, {sent} sent. {answers}"
+    assert {answer["code"] for status, answer in answers if status != 200} == {"rate_limited"}

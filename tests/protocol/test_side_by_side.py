@@ -61,6 +61,7 @@ class SideBySide(RuleBasedStateMachine):
         self.passed, self.began = 0.0, time.monotonic()
 
     def teardown(self) -> None:
+        self.outbox.deliver()  # what a sequence that failed has left would arrive in the next one
         self.outbox.close()
 
     # --- calls ---------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import psycopg
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, InternalError, OperationalError, connection, transaction
 
 from verification import sql
 
@@ -100,6 +100,22 @@ def test_an_error_is_djangos_and_the_next_call_goes_on():
     assert sql.call("echo", **NOTHING | {"number": 7}).amount == 7
 
 
+def test_a_fault_inside_the_server_is_none_of_a_server_that_is_away():
+    with pytest.raises(InternalError) as found:
+        sql.call("fail", state="XX000")
+    assert not sql.is_away(found.value)
+
+
+def test_a_connection_that_ended_without_a_result_is_a_server_that_is_away(monkeypatch):
+    def end(*_, **__):
+        raise psycopg.InternalError("got no result from the query")
+
+    with monkeypatch.context() as patched, pytest.raises(OperationalError) as found:
+        patched.setattr(psycopg.Cursor, "execute", end)
+        sql.call("echo", **NOTHING)
+    assert sql.is_away(found.value)
+
+
 def test_a_call_belongs_to_the_transaction_that_it_is_made_in():
     run(
         "CREATE TABLE noted (number integer)",
@@ -122,6 +138,13 @@ def test_a_connection_that_the_server_has_closed_is_replaced():
     process = sql.call("pg_backend_pid").pg_backend_pid
     with psycopg.connect(**connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}) as other:
         other.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
+    assert sql.call("pg_backend_pid").pg_backend_pid != process
+
+
+def test_a_connection_that_broke_in_a_statement_is_replaced():
+    process = sql.call("pg_backend_pid").pg_backend_pid
+    with pytest.raises(OperationalError), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
     assert sql.call("pg_backend_pid").pg_backend_pid != process
 
 

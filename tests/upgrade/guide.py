@@ -45,7 +45,7 @@ class Operator:
         environment["PATH"] = os.pathsep.join([str(self.programs), *([str(path)] if path else []), os.environ["PATH"]])
         command = ["bash", "-e", "-o", "pipefail", "-c", text]
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, f"{text}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == 0, f"{text}\n{done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
     def _add(self, name: str, text: str) -> None:

@@ -190,7 +190,15 @@ def test_a_dump_is_restored_on_another_machine_and_a_user_verifies_there(
 ):
     to = recipient()
     assert shop.verify(shop.token_for(to))[0] == 200
-    operator.type(block(PAGE, "Backups"), path=database.binaries())
+    database.execute("CREATE DATABASE watchword_trial OWNER watchword")
+    operator.environment |= {"BACKUP_KEY": "age1of-the-drill", "TRIAL_URL": database.url + "_trial"}
+    folder = operator.folder / "backups"
+    folder.mkdir()
+    told = operator.type(
+        block(PAGE, "Backups").replace("/var/backups/watchword", str(folder)), path=database.binaries()
+    )
+    assert "All rows are consistent." in told
+    (backup,) = folder.glob("watchword-*.dump.age")
     lists = "SELECT (SELECT count(*) FROM verification_recipient), (SELECT count(*) FROM pg_trigger), (SELECT count(*)"
     lists += " FROM pg_proc WHERE pronamespace = 'public'::regnamespace)"
     before, sent = service.query(lists), shop.messages_to(to)
@@ -202,9 +210,8 @@ def test_a_dump_is_restored_on_another_machine_and_a_user_verifies_there(
         )
         try:
             machine.servers.start()
-            postgres = {"PGHOST": "127.0.0.1", "PGPORT": str(other.port), "PGUSER": "postgres"}
+            postgres = {"PGHOST": "127.0.0.1", "PGPORT": str(other.port), "PGUSER": "postgres", "BACKUP": str(backup)}
             there = Operator(machine, tmp_path_factory.mktemp("there"), **postgres)
-            (operator.folder / "watchword.dump.age").rename(there.folder / "watchword.dump.age")
             told = there.type(block(PAGE, "Backups", 1), path=other.binaries())
             assert "All rows are consistent." in told
             assert machine.query(lists) == before

@@ -171,7 +171,7 @@ def list_address(project: Project) -> str:
 
 
 def settings_view(request: HttpRequest, model_admin: Any, project_id: int, what: str) -> HttpResponse:
-    """Show the settings of one way, or the quiet hours, and save them."""
+    """Show the settings of one way, or the quiet hours, and save them: these columns of the project alone."""
     project = _project(request, project_id)
     if what not in FORMS:
         raise Http404
@@ -180,7 +180,7 @@ def settings_view(request: HttpRequest, model_admin: Any, project_id: int, what:
     form_class = modelform_factory(Project, form=AlertSettingsForm, fields=fields, formfield_callback=callback)
     form = form_class(request.POST if "confirmed" in request.POST else None, instance=project)
     if form.is_valid():
-        form.save()
+        form.save(commit=False).save(update_fields=form.changed_data)
         model_admin.message_user(request, _("Saved."), messages.SUCCESS)
         return HttpResponseRedirect(list_address(project))
     answer: HttpResponse = model_admin.ask(

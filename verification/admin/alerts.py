@@ -18,11 +18,12 @@ from django.utils.translation import gettext_lazy
 from verification.admin.alert_destinations import NO_MAIL_SERVER
 from verification.admin.base import display
 from verification.admin.base.columns import ErrorColumn
-from verification.admin.base.display import format_time, page_address
+from verification.admin.base.display import page_address
 from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.admin.providers.routing_rules import remedies
 from verification.core import mail_server
+from verification.core.formats import DAY_OF_YEAR_AND_TIME, written_moment
 from verification.core.ids import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
 from verification.models.alerts import COLLAPSE, OUTAGE
@@ -173,7 +174,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
 
     @admin.display(description=gettext_lazy("Alert"), ordering="title")
     def title_excerpt(self, alert: Alert) -> str:
-        return display.excerpt(alert.title, 80)
+        return display.excerpt(display.keep_units(alert.title), 80)
 
     @admin.display(description=gettext_lazy("Sent to"))
     def delivery_state(self, alert: Alert) -> str:
@@ -181,7 +182,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
             return display.label(
                 _("In progress")
                 if alert.due_at <= timezone.now()
-                else _("Next attempt {time}").format(time=format_time(alert.due_at)),
+                else _("Next attempt {time}").format(time=written_moment(alert.due_at, DAY_OF_YEAR_AND_TIME)),
                 "info",
             )
         if alert.error:

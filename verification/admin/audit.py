@@ -19,8 +19,9 @@ from django.utils.translation import gettext_lazy, gettext_noop
 
 from verification.admin.base import display
 from verification.admin.base.model_admin import ScopedAdmin
+from verification.core import countries
 from verification.core.addresses import mask
-from verification.core.formats import EXACT
+from verification.core.formats import EXACT, language_in_sentence
 from verification.models import ALL_SENDING, AuditEntry, ChannelType, Right
 from verification.models.audit import WATCHED
 
@@ -29,11 +30,16 @@ MODELS = {model._meta.label_lower: model for model in apps.get_models()}
 KINDS = {name: model._meta.verbose_name for name, model in MODELS.items()}
 MASKED = {name.lower(): watch.masked for name, watch in WATCHED.items() if watch.masked}
 IS_NAME_MASKED = {name.lower(): watch.label in watch.masked for name, watch in WATCHED.items()}
+IN_A_LANGUAGE = {  # objects that are known by the code of their language
+    "verification.messagetemplate": gettext_lazy("Message text in {language}"),
+    "verification.textvariant": gettext_lazy("Text variant in {language}"),
+}
 WIRE_NAMES = {ALL_SENDING: gettext_lazy("all sending"), **dict(ChannelType.choices)}
 LOOKS = (
     gettext_noop("Viewed the address"),
     gettext_noop("Exported"),
 )  # the acts by which somebody saw a recipient's whole address
+SHORTEST_NUMBER = 7  # digits of a phone number at least; a prefix may have fewer
 FIELDS_SHOWN = 3  # names of changed fields in a list's column; more would widen the table
 SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
@@ -128,7 +134,9 @@ class AuditAdmin(ScopedAdmin):
         if not entry.object_type:
             return "–"
         kind = str(KINDS.get(entry.object_type, entry.object_type))
-        name = mask(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
+        if entry.object_type in IN_A_LANGUAGE:
+            return IN_A_LANGUAGE[entry.object_type].format(language=language_in_sentence(entry.object_label))
+        name = hide_recipient(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
         if name.lower().startswith(f"{kind} "):
             return capfirst(name)  # "Event msg_7" has its kind in its name
         return f"{capfirst(kind)} {WIRE_NAMES.get(name, name)}"
@@ -170,11 +178,17 @@ def field_name(object_type: str, column: str) -> str:
     return next((str(field.verbose_name) for field in named), column.removesuffix("_id").replace("_", " "))
 
 
+def hide_recipient(value: str) -> str:
+    """Mask a recipient. A list's countries, domains, networks and short prefixes are nobody's, and told by name."""
+    is_recipient = "@" in value or (value.startswith("+") and len(value) > SHORTEST_NUMBER)
+    return mask(value) if is_recipient else countries.named(value)
+
+
 def format_value(value: Any, *, is_address: bool) -> str:
     if value is None or value == "":
         return "–"
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, str):
-        return mask(value) if is_address else value
+        return hide_recipient(value) if is_address else value
     return json.dumps(value, ensure_ascii=False, indent=1) if isinstance(value, dict) else str(value).strip("[]")

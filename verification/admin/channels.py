@@ -16,7 +16,7 @@ from verification.admin.base.display import channel_icon, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.pagination import CappedChangeList
 from verification.admin.base.pickers import show_prices
-from verification.admin.traffic.send_test import send_over_channel
+from verification.admin.traffic.send_test import send_test
 from verification.core.errors import UserError
 from verification.core.formats import grouped
 from verification.models import Channel, ChannelType, Provider, Right, RoutingMode
@@ -97,7 +97,7 @@ class ChannelAdmin(ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     form = ChannelForm
     actions_detail = ("send_test",)
-    send_test = send_over_channel
+    send_test = send_test
     intro = gettext_lazy(
         "The channels through which users can get a code. A channel needs at least one provider; if the first"
         " fails, the next one takes over."

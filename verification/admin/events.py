@@ -18,10 +18,9 @@ from unfold.decorators import action
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base import display
 from verification.admin.base.columns import LatencyColumn
-from verification.admin.base.display import format_time
 from verification.admin.base.permissions import ScopedInline
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
-from verification.core.formats import EXACT
+from verification.core.formats import DAY_OF_YEAR_AND_TIME, EXACT, written_moment
 from verification.core.ids import is_session_id, whole_number
 from verification.models import EventType, Right, WebhookAttempt, WebhookEvent
 from verification.services.notifications.events import described, send_again
@@ -82,7 +81,7 @@ class EventAdmin(NewestFirstAdmin):
         "Events appear once your server sends a message with a callback_url, or the project subscribes to"
         " session events."
     )
-    list_display = ("number", "what", "about", "state", "tries", "project", "created")
+    list_display = ("what", "about", "state", "tries", "number", "project", "created")
     list_filter = ("type", EventStateFilter, CreatedFilter)
     list_select_related = ("project",)
     search_fields = ("message",)
@@ -153,7 +152,9 @@ class EventAdmin(NewestFirstAdmin):
             return display.label(_("Failed"), "danger") if event.tries else display.label(_("Not sent"))
         if event.due_at <= timezone.now():
             return display.label(_("Due now"), "info")
-        return display.label(_("Next attempt {time}").format(time=format_time(event.due_at)), "warning")
+        return display.label(
+            _("Retry {time}").format(time=written_moment(event.due_at, DAY_OF_YEAR_AND_TIME)), "warning"
+        )
 
     @admin.display(description=gettext_lazy("Body"))
     def body(self, event: WebhookEvent) -> str:

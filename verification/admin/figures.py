@@ -70,6 +70,7 @@ class BreakdownRow:
 
     line: SummaryRow
     is_country: bool
+    is_language: bool
     figures: dict[str, Any]
     narrowed: str
     sessions: str
@@ -249,6 +250,7 @@ def _row(choice: FiguresQuery, dimension: str, line: SummaryRow, cost: Cost, sco
     return BreakdownRow(
         line,
         dimension == "country" and bool(line.key),
+        dimension == "language" and bool(line.key),
         report.as_dict(line.sums),
         narrowed=choice.range.address(**{word(dimension): value}),
         sessions=list_link("session", choice.span, **narrowing),

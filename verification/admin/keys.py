@@ -18,6 +18,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from verification.admin.auth import form_tokens
+from verification.admin.base.current_project import current_projects, section_address
 from verification.admin.base.display import format_time, label, monospace, page_address, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
@@ -98,10 +99,16 @@ class KeyAdmin(ScopedAdmin):
         return time_label(key.revoked_at)
 
     def get_intro(self, request: HttpRequest) -> str:
+        projects = list(current_projects(request)[:2])
+        is_one = len(projects) == 1
         return _(
             'Create keys on a <a class="ww-link" href="%(address)s">project\'s page</a>, where each full'
             " key is shown once. Here you can review and revoke them."
-        ) % {"address": reverse("admin:verification_project_changelist")}
+        ) % {
+            "address": section_address(projects[0], "keys")
+            if is_one
+            else reverse("admin:verification_project_changelist")
+        }
 
     @admin.display(description=gettext_lazy("Key"), ordering="prefix")
     def key(self, key: ApiKey) -> str:

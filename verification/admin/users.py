@@ -48,6 +48,7 @@ class MembershipInline(ScopedInline):
 
     model = Membership
     viewers = adders = changers = deleters = Who.SUPERUSERS
+    add_text = gettext_lazy("Add a project")
     verbose_name, verbose_name_plural = gettext_lazy("member"), gettext_lazy("projects")
     tab = True
 
@@ -69,6 +70,7 @@ class NewAccountForm(UserCreationForm):
 @admin.register(User)
 class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  # not generic at run time
     viewers = adders = changers = deleters = Who.SUPERUSERS
+    intro = gettext_lazy("To invite somebody to a project, open the project and choose People.")
     form = AccountForm
     add_form = NewAccountForm
     change_password_form = AdminPasswordChangeForm

@@ -49,7 +49,9 @@ class ApiView(APIView):
         answer = super().finalize_response(request, response, *args, **kwargs)
         if quotas.noted():  # then the key, if one is asked for, was found good
             is_server = isinstance(request.auth, Caller) and request.auth.kind == KeyKind.SECRET
-            _tell([quota for quota in quotas.noted() if is_server or quota.name not in quotas.FOR_SERVERS], answer)
+            _set_rate_limit_headers(
+                [quota for quota in quotas.noted() if is_server or quota.name not in quotas.FOR_SERVERS], answer
+            )
         return answer
 
     def body(
@@ -61,7 +63,7 @@ class ApiView(APIView):
         """
         if request.stream is None:  # REST framework takes an empty body for an empty object
             StrictJSONParser().parse(request, request.content_type, request.parser_context)
-        fields: dict[str, Any] = shared(serializer, project).run_validation(request.data)
+        fields: dict[str, Any] = shared_serializer(serializer, project).run_validation(request.data)
         return fields
 
     def query(
@@ -74,27 +76,27 @@ class ApiView(APIView):
         for name, values in request.query_params.lists():
             if len(values) > 1:
                 raise FieldsInvalid(FieldError(name, "repeated", "Give this parameter once."))
-        fields: dict[str, Any] = shared(serializer, project).run_validation(request.query_params.dict())
+        fields: dict[str, Any] = shared_serializer(serializer, project).run_validation(request.query_params.dict())
         return fields
 
     def answer(self, serializer: type[Serializer[Any]], answer: object) -> Response:
         """Answer 200 with what the serializer writes: an object, or a list where it is given one."""
-        write = shared(serializer).to_representation
+        write = shared_serializer(serializer).to_representation
         return Response([write(item) for item in answer] if isinstance(answer, list) else write(answer))
 
 
-def _tell(told: list[Quota], answer: Response) -> None:
+def _set_rate_limit_headers(counted: list[Quota], answer: Response) -> None:
     """Write the headers of draft-ietf-httpapi-ratelimit-headers-10, two lists of structured fields (RFC 9651)."""
-    if not told:
+    if not counted:
         return
-    answer["RateLimit-Policy"] = ", ".join(f'"{quota.name}";q={quota.amount};w={quota.seconds}' for quota in told)
+    answer["RateLimit-Policy"] = ", ".join(f'"{quota.name}";q={quota.amount};w={quota.seconds}' for quota in counted)
     answer["RateLimit"] = ", ".join(
-        f'"{quota.name}";r={quota.left}' + (f";t={quota.opens_in}" if quota.opens_in else "") for quota in told
+        f'"{quota.name}";r={quota.left}' + (f";t={quota.opens_in}" if quota.opens_in else "") for quota in counted
     )
 
 
 @lru_cache(maxsize=MAX_SHARED)
-def shared(serializer: type[Serializer[Any]], project: ProjectConfig | None = None) -> Serializer[Any]:
+def shared_serializer(serializer: type[Serializer[Any]], project: ProjectConfig | None = None) -> Serializer[Any]:
     """Return the process's serializer of this class, which keeps nothing of what it reads and writes.
 
     A serializer copies its fields when it is made, which takes longer than to read or write them. So REST framework

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-import traceback
 from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost, RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, InternalError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 from rest_framework.exceptions import (
@@ -21,21 +18,15 @@ from rest_framework.exceptions import (
 )
 from rest_framework.request import Request
 
-from verification import sql
 from verification.api.parsers import BodyTooLarge
 from verification.api.renderers import JSONRenderer
 from verification.api.serializers.errors import Problem, problem_address
 from verification.core import ids, logs, metrics
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.services.records.decisions import record_refusal
-from verification.sql import read_only
-
-log = logging.getLogger(__name__)
+from verification.services.records.faults import refusal_of_fault
 
 PROBLEM_JSON = "application/problem+json"
-DATABASE_RETRY_SECONDS = (
-    1  # seconds that callers are told to wait while the database is away: a brief fault is over by then
-)
 
 
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
@@ -113,19 +104,8 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
             return ApiError("parse_error", "The request body is incomplete.")
         case SuspiciousOperation() | BadRequest() | MultiPartParserError():
             return ApiError("parse_error", "The request cannot be read.")
-        case OperationalError() | InterfaceError():
-            logs.log_unserved(request, sql.reason(error))
-            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
-        case InternalError() if read_only.is_reason(error):
-            logs.log_unserved(request, read_only.WORDS)
-            read_only.leave()
-            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
-            # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
-            places = "".join(traceback.format_tb(error.__traceback__))
-            fields = {"request_id": ids.request_id_of(request) or "-", "error": type(error).__name__, "places": places}
-            log.error("a request failed", extra=fields)
-            return ApiError("internal_error")
+            return refusal_of_fault(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))
 
 
 def _field_errors(error: ValidationError) -> Iterator[FieldError]:

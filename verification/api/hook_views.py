@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 class ProviderHookView(ApiView):
     """A provider's hook. A wrong path is 404, a forged call 401, an unreadable one 400, a genuine one 200.
 
-    HEAD at the right path is 200 and has no effect. Vendors check by it that an address answers when it is entered,
-    some before they tell the key that they will sign with.
+    HEAD at the right path is 200 and has no effect. Vendors use it to validate the URL when it is entered, some before
+    they show the key that they will sign with.
 
     Signatures are computed over our configured public address, never over the host that the caller names.
     """

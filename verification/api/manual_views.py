@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from verification.api.authentication import HEADER
-from verification.api.base import REPLAYED_HEADER, SecretKeyView, shared
+from verification.api.base import REPLAYED_HEADER, SecretKeyView, shared_serializer
 from verification.api.reference import manual_operations as operations
 from verification.api.serializers import manual as serializers
 from verification.core import ids
@@ -37,7 +37,7 @@ class ManualSendView(SecretKeyView):
             )
             sealed = seal_for_key(sent.code, secret_key=request.META[HEADER])
             answer = {"message": "The message is queued.", "code": sealed, "message_id": sent.message_id}
-            return shared(serializers.ManualSendResponse).to_representation(answer)
+            return shared_serializer(serializers.ManualSendResponse).to_representation(answer)
 
         key = self.idempotency_key
         if key is None:

@@ -29,7 +29,7 @@ class OnlyOne(BaseContentNegotiation):
 class JSONRenderer(StandardRenderer):
     """Writes the bytes that REST framework's writes, in a third of its time.
 
-    What serializers give is all that it can write: texts, numbers of up to 64 bits, lists and objects.
+    It writes what serializers give: texts without lone surrogates, numbers of up to 64 bits, lists and objects.
     """
 
     def render(self, data: Any, accepted_media_type: str | None = None, renderer_context: Any = None) -> bytes:

@@ -8,8 +8,8 @@ from rest_framework.response import Response
 from verification.api.base import SecretKeyView
 from verification.api.reference import session_record_operations as operations
 from verification.api.serializers.session_record import SessionList, SessionListQuery, SessionRecord
-from verification.services.sessions import server_side
-from verification.services.sessions.server_side import SessionState, Wanted
+from verification.services.sessions import session_records
+from verification.services.sessions.session_records import SessionState, Wanted
 
 
 class SessionListView(SecretKeyView):
@@ -24,17 +24,17 @@ class SessionListView(SecretKeyView):
             reference=query.get("reference"),
             state=None if state is None else SessionState(state),
         )
-        return self.answer(SessionList, server_side.list_sessions(self.project, wanted))
+        return self.answer(SessionList, session_records.list_sessions(self.project, wanted))
 
 
 class SessionRecordView(SecretKeyView):
     @operations.read_session
     def get(self, request: Request, session_id: str) -> Response:
-        return self.answer(SessionRecord, server_side.read(self.project, session_id))
+        return self.answer(SessionRecord, session_records.read(self.project, session_id))
 
 
 class SessionCancelView(SecretKeyView):
     @operations.cancel_session
     def post(self, request: Request, session_id: str) -> Response:
-        server_side.close(self.project, session_id)
-        return self.answer(SessionRecord, server_side.read(self.project, session_id))
+        session_records.close(self.project, session_id)
+        return self.answer(SessionRecord, session_records.read(self.project, session_id))

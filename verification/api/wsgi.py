@@ -1,12 +1,15 @@
-"""Two repairs of what comes from the web server, before Django's request is made: no middleware runs as early."""
+"""Repairs of what comes from the web server, before Django's request is made, and that request: no middleware runs as
+early."""
 
 from __future__ import annotations
 
+import codecs
 import io
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
 from django.utils.http import parse_header_parameters
 
 Environ = dict[str, Any]
@@ -17,10 +20,9 @@ HOOKS = "/hooks/"  # where providers report
 
 
 def with_readable_content_type(application: Application) -> Application:
-    """Replace a content type that cannot be parsed by one that nothing accepts.
+    """Replace a content type that cannot be parsed, or names no charset of text, by one that nothing accepts.
 
-    Django parses it as it makes its request, where an exception is answered by no handler; and it reads the query in
-    the charset that stands there, which may be none of text.
+    Django parses it as it makes its request, where an exception is answered by no handler.
     """
 
     def wrapped(environ: Environ, start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -47,6 +49,22 @@ def with_length_of_chunked_body(application: Application) -> Application:
         return application(environ, start_response)
 
     return wrapped
+
+
+class LateRequest(WSGIRequest):
+    """Django's request, whose query is UTF-8 whatever charset the content type names, and is read when it is needed.
+
+    Django would read it in that charset, and at once: what cannot be read is then answered by no handler. In UTF-16 it
+    is read as Django does, which fails at nothing: so it is recorded in ``tests/api/corpus``.
+    """
+
+    @property
+    def encoding(self) -> str | None:
+        return self._encoding
+
+    @encoding.setter
+    def encoding(self, charset: str) -> None:
+        self._encoding = charset if codecs.lookup(charset).name == "utf-16" else None
 
 
 class CutOff:

@@ -115,12 +115,12 @@ class TTLCache(Memory, Generic[K, V]):
         self._values.pop(key, None)
 
     def _sweep(self, now: float) -> None:
-        """Drop, once a minute, the values that were not read within the last minute."""
+        """Drop, once a minute, the values that were read more than a minute ago and are too old to be used."""
         if now - self._swept_at < KEPT_SECONDS:
             return
         self._swept_at = now
         for key, found in list(self._values.items()):
-            if found.read_at < now - KEPT_SECONDS:
+            if found.read_at < now - max(KEPT_SECONDS, self._max_age):
                 self._values.pop(key, None)
 
 

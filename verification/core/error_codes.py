@@ -55,8 +55,8 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The request body cannot be read",
         example="The body is not valid JSON (line 1, column 9).",
         meaning=(
-            "The body is not JSON as the service reads it: broken, empty, not an object, nested deeper than five "
-            "levels, or with a member name that appears twice."
+            "The service cannot read the body as JSON: it is broken, empty, not an object, nested deeper than five "
+            "levels, or repeats a member name."
         ),
         remedy="Fix the code that builds the request. Retrying the same body fails again.",
         further="integrate.md#errors-waiting-retrying",
@@ -68,12 +68,12 @@ CATALOGUE: dict[str, ErrorSpec] = {
         example="to: This phone number does not exist.",
         extra={"errors": [{"field": "to", "code": "invalid", "detail": "This phone number does not exist."}]},
         meaning=(
-            "The request was read, but at least one field is missing, of the wrong type or not acceptable. Types are "
-            "strict: a code is a string and never a number."
+            "The request is valid JSON, but at least one field is missing, has the wrong type or an unacceptable "
+            "value. Types are strict: a code is a string and never a number."
         ),
         remedy=(
-            "Read `errors`: it names every wrong field with a stable code and one sentence. Where the field is `to`, "
-            "tell the user that the number or address looks wrong."
+            "Read `errors`: it names every wrong field with a stable code and one sentence. If the field is `to`, tell "
+            "the user that the number or address looks wrong."
         ),
         further="integrate.md#errors-waiting-retrying",
         twilio=_INVALID_PARAMETER,
@@ -83,10 +83,10 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The code is wrong",
         detail="The code is wrong.",
         extra={"attempts_left": 4},
-        meaning="The code is not the one that was sent. The try is counted.",
+        meaning="The code is not the one that was sent. It counts as an attempt.",
         remedy=(
-            "Let the user type it again and say how many tries remain: `attempts_left`. At 0 the session is locked; "
-            "offer to start again."
+            "Let the user type it again, and show how many attempts remain: `attempts_left`. At 0 the session is "
+            "locked; offer to start again."
         ),
         further="integrate.md#in-the-browser-or-the-app",
     ),
@@ -94,16 +94,16 @@ CATALOGUE: dict[str, ErrorSpec] = {
         status=400,
         title="This host name is not served here",
         detail="This host name is not served here.",
-        meaning="The request came under a host name that this installation does not serve.",
-        remedy="Use the address that the operator gave you. As the operator, add the name to `ALLOWED_HOSTS`.",
+        meaning="The request used a host name that this installation does not serve.",
+        remedy="Use the URL that the operator gave you. As the operator, add the name to `ALLOWED_HOSTS`.",
         further="operate.md#in-production",
     ),
     "missing_api_key": ErrorSpec(
         status=401,
         title="The x-api-key header is missing",
         detail="Send your key in the x-api-key header.",
-        meaning="There is no `x-api-key` header.",
-        remedy="Send the key in that header with every request. The key is looked at before anything else.",
+        meaning="The request has no `x-api-key` header.",
+        remedy="Send the key in that header with every request. The key is checked before anything else.",
         further="integrate.md#what-proves-what",
         twilio=_AUTHENTICATE,
     ),
@@ -112,12 +112,12 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The key is not valid",
         detail="The key is unknown, expired or revoked.",
         meaning=(
-            "The key is unknown, expired or revoked, its project is switched off, or it is a secret key and the call "
-            "came from outside the networks that the project allows. The answer is the same for all of these."
+            "The key is unknown, expired or revoked, its project is off, or it is a secret key and the request came "
+            "from outside the networks that the project allows. The answer is the same for all of these."
         ),
         remedy=(
-            "Check that the whole key was copied, and that the project allows your server's address. If both are "
-            "right, issue a new key. Do not retry with the same one."
+            "Check that you copied the complete key, and that the project allows your server's IP address. If both are "
+            "right, create a new key. Do not retry with the same one."
         ),
         further="operate.md#keys",
         twilio=_AUTHENTICATE,
@@ -126,10 +126,11 @@ CATALOGUE: dict[str, ErrorSpec] = {
         status=403,
         title="The key is of the wrong kind for this endpoint",
         example="This is an API key; the endpoint takes a secret key (ww_secret_...), and only from your server.",
-        meaning="An API key was used where a secret key belongs, or the other way round.",
+        meaning="The request used an API key where a secret key is needed, or the other way round.",
         remedy=(
-            "create, send, channels, check and settings of a session take an API key (`ww_api_…`); session/verify, "
-            "the manual endpoints and events take a secret key (`ww_secret_…`), and only from your server."
+            "create, send, channels, delivery, check and settings of a session need an API key (`ww_api_…`). "
+            "session/verify, session records, the manual endpoints and events need a secret key (`ww_secret_…`), which "
+            "only your server may have."
         ),
         further="integrate.md#what-proves-what",
         twilio=_AUTHENTICATE,
@@ -140,12 +141,12 @@ CATALOGUE: dict[str, ErrorSpec] = {
         detail="Solve the challenge and send its answer as challenge_token.",
         extra={"provider": "turnstile", "api_key": "1x00000000000000000000AA"},
         meaning=(
-            "The project asks for a bot-protection challenge, always or of callers who look like bots, and the "
-            "request has no `challenge_token`. Nothing was written or sent."
+            "The project requires a bot-protection challenge, from every caller or from callers who look like bots, "
+            "and the request has no `challenge_token`. Nothing was written or sent."
         ),
         remedy=(
-            "Show the widget of the `provider` with `api_key` as its site key (for `altcha`: as its `challenge`), and"
-            " send the same request again with what it makes as `challenge_token`."
+            "Show the widget of the `provider` with `api_key` as its site key (for `altcha`: as its `challenge`). Then"
+            " repeat the request with the widget's answer as `challenge_token`."
         ),
         further="integrate.md#challenges",
     ),
@@ -154,12 +155,12 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The challenge was not passed",
         detail="The challenge was not passed. Solve a new one.",
         meaning=(
-            "The `challenge_token` is wrong, too old, used before, or made on another page or for another project. "
-            "Nothing was written or sent."
+            "The `challenge_token` is wrong, too old, already used, or from another page or project. Nothing was "
+            "written or sent."
         ),
         remedy=(
-            "Reset the widget, let the user solve a new challenge, and send its answer. An answer works once, and "
-            "even a refused request may have used it up."
+            "Reset the widget, let the user solve a new challenge, and send its answer. Each answer works once, and "
+            "even a refused request may have used it."
         ),
         further="integrate.md#challenges",
     ),
@@ -168,8 +169,8 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="Nothing can be sent to this recipient",
         detail="Nothing can be sent to this recipient.",
         meaning=(
-            "The address is well formed, but nothing is sent to it: for example a premium-rate number, or a landline "
-            "where only SMS is offered. The answer does not say which rule it was."
+            "The number or address is valid, but a rule refuses to send to it: for example a premium-rate number, or a "
+            "landline if the project offers only SMS. The answer does not say which rule."
         ),
         remedy="Ask the user for another number or address. Retrying does not help.",
         further="operate.md#who-may-be-sent-to",
@@ -180,7 +181,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="There is nothing here",
         detail="There is nothing at this address.",
         meaning="There is no endpoint at this address.",
-        remedy="Check the path. There is no version segment in it, and a slash at the end makes no difference.",
+        remedy="Check the path. It has no version segment, and a slash at the end makes no difference.",
         further="integrate.md#the-flow",
         twilio=_NOT_FOUND,
     ),
@@ -190,8 +191,8 @@ CATALOGUE: dict[str, ErrorSpec] = {
         detail="There is no session with this id.",
         meaning="No session of your project has this id. A session of another project looks the same.",
         remedy=(
-            "Create a new session. If this happens often, check that one environment's key is not used with another's"
-            " sessions."
+            "Create a new session. If this happens often, check that you do not use the key of one environment with"
+            " sessions of another."
         ),
         further="integrate.md#the-flow",
         twilio=_NOT_FOUND,
@@ -209,17 +210,15 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="There is no such verify token",
         detail="There is no verify token with this value.",
         meaning="The token was never issued to your project.",
-        remedy=(
-            "Do not let the user in. Treat it as a failed login; somebody may be trying tokens of their own making."
-        ),
+        remedy=("Do not let the user in. Treat it as a failed login; someone may be trying invented tokens."),
         further="integrate.md#on-your-server",
     ),
     "method_not_allowed": ErrorSpec(
         status=405,
         title="The method is not allowed here",
         example="DELETE is not served here. See the Allow header.",
-        meaning="The endpoint exists but not for this method. The `Allow` header lists the right one.",
-        remedy="Use the method in the documentation.",
+        meaning="The endpoint exists, but not for this method. The `Allow` header lists the right one.",
+        remedy="Use the documented method.",
         further="integrate.md#the-flow",
         twilio=TwilioError(405, 20004, "Method not allowed"),
     ),
@@ -228,11 +227,11 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The channel is not available",
         example="The project has no active channel sms for e-mail addresses. See the list of channels.",
         meaning=(
-            "The project has no such channel for this kind of recipient: it is not set up, it is switched off, or it "
-            "does not fit, as SMS for an e-mail address."
+            "The project has no such channel for this recipient: it is not set up, it is off, or it does not fit, such "
+            "as SMS for an e-mail address."
         ),
         remedy=(
-            "Offer only what session/channels or the `channels` of session/create list; for manual/send, "
+            "Offer only the channels that session/channels or session/create returns; for manual/send, those of "
             "manual/channels."
         ),
         further="delivery.md#providers-and-their-order",
@@ -243,7 +242,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The user has not started this messenger's bot",
         detail="The user has to start this messenger's bot first; the code goes out as soon as they do.",
         extra={"link": "https://messenger.example/bot"},
-        meaning="The channel is a messenger bot, and the user has not started it, so it may not write to them.",
+        meaning="The channel is a messenger bot that the user has not started, so the bot cannot write to them.",
         remedy="Show `link`, which opens the bot, or offer another channel.",
         further="testing.md#a-bot-that-has-to-be-started",
         twilio=_CHANNEL_DISABLED,
@@ -253,7 +252,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The session's code was already used",
         detail="The session's code was already used. Create a new session.",
         meaning="The session's code was already entered correctly. Each session can be used once.",
-        remedy="Go on with the verify token you received. If it was lost, create a new session.",
+        remedy="Continue with the verify token that you received. If you lost it, create a new session.",
         further="integrate.md#the-flow",
         twilio=_NOT_FOUND,
     ),
@@ -262,8 +261,8 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The Idempotency-Key was used for another request",
         detail=("This Idempotency-Key was used with another body or secret key. Take a new one for a new message."),
         meaning=(
-            "The `Idempotency-Key` was used in the last 24 hours with another body or under another secret key, or "
-            "the first request with it is still at work after five seconds. Only then it carries `Retry-After`."
+            "The `Idempotency-Key` was used in the last 24 hours with another body or another secret key, or the first "
+            "request with it has not finished after five seconds. Only in the second case the answer has `Retry-After`."
         ),
         remedy=(
             "Use a new key for every new message, and the same key only to repeat exactly the same request. With "
@@ -275,8 +274,8 @@ CATALOGUE: dict[str, ErrorSpec] = {
         status=410,
         title="The session has expired",
         detail="The session is over. Create a new one.",
-        meaning="The session's time has passed.",
-        remedy="Create a new session; a new code goes out.",
+        meaning="The session has expired.",
+        remedy="Create a new session, which sends a new code.",
         further="integrate.md#the-flow",
         twilio=_NOT_FOUND,
     ),
@@ -285,11 +284,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The verify token has expired or was used",
         detail="The verify token is over or was used before. The user has to verify again.",
         meaning=(
-            f"The verify token's {VERIFY_TOKEN_SECONDS} seconds have passed, or it was redeemed before. It works once."
+            f"The verify token is older than {VERIFY_TOKEN_SECONDS} seconds, or was redeemed before. It works once."
         ),
-        remedy=(
-            "Do not let the user in on it. Have them verify again, and redeem the token as soon as your server gets it."
-        ),
+        remedy=("Do not let the user in. Have them verify again, and redeem the token as soon as your server gets it."),
         further="integrate.md#on-your-server",
     ),
     "body_too_large": ErrorSpec(
@@ -297,7 +294,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The request body is too large",
         example="The body is larger than 16384 bytes.",
         meaning="The request body is larger than 16 KiB.",
-        remedy="No request of this API needs as much. Send only the documented fields.",
+        remedy="No request of this API needs that much. Send only the documented fields.",
         further="integrate.md#errors-waiting-retrying",
         twilio=TwilioError(413, 60200, "Invalid parameter"),
     ),
@@ -305,7 +302,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
         status=415,
         title="The request body must be JSON in UTF-8",
         example="The Content-Type must be application/json.",
-        meaning="The body is not announced as `application/json` in UTF-8, or it is compressed.",
+        meaning="The `Content-Type` is not `application/json` in UTF-8, or the body is compressed.",
         remedy="Send `Content-Type: application/json` and an uncompressed body.",
         further="integrate.md#errors-waiting-retrying",
         twilio=TwilioError(415, 60200, "Invalid parameter"),
@@ -315,9 +312,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="A code was just sent over this channel",
         detail=f"A code was sent over this channel within the last {CHANNEL_BLOCK_SECONDS} seconds.",
         extra={"retry_after": 42},
-        meaning=f"A code went to this recipient over this channel within the last {CHANNEL_BLOCK_SECONDS} seconds.",
+        meaning=f"This recipient was sent a code over this channel within the last {CHANNEL_BLOCK_SECONDS} seconds.",
         remedy=(
-            "Disable the button for `retry_after` seconds, or offer another channel. The code on its way stays valid."
+            "Disable the button for `retry_after` seconds, or offer another channel. The code already sent stays valid."
         ),
         further="integrate.md#errors-waiting-retrying",
         twilio=TwilioError(429, 60212, "Too many concurrent requests for phone number"),
@@ -328,11 +325,11 @@ CATALOGUE: dict[str, ErrorSpec] = {
         detail="There were too many wrong codes for this recipient.",
         extra={"retry_after": 540},
         meaning=(
-            "Too many wrong codes. Without `retry_after` only this session is locked; with it, the recipient is, "
-            "across all their sessions."
+            "Too many wrong codes were entered. Without `retry_after` only this session is locked; with it, all "
+            "sessions of the recipient are."
         ),
         remedy=(
-            "Without `retry_after`, create a new session. With it, tell the user when to come back; no code goes out "
+            "Without `retry_after`, create a new session. With it, tell the user when to come back; no code is sent "
             "until then."
         ),
         further="guard.md#guessing",
@@ -344,7 +341,8 @@ CATALOGUE: dict[str, ErrorSpec] = {
         detail="Too many codes were sent to this recipient.",
         extra={"retry_after": 300},
         meaning=(
-            "Too many messages went to this recipient. Without `retry_after` it is this session's limit of five sends."
+            "Too many messages were sent to this recipient. Without `retry_after`, this session reached its limit of "
+            "five sends."
         ),
         remedy=("With `retry_after`, wait that long. Without it, the last code is still valid until the session ends."),
         further="testing.md#suppressed-over-the-limit-guarded",
@@ -356,13 +354,13 @@ CATALOGUE: dict[str, ErrorSpec] = {
         example="The project's limit of requests in a second is reached.",
         extra={"retry_after": 1},
         meaning=(
-            "A limit is reached, and `detail` says which: requests of the client address, requests of the project in "
-            "a second, unknown keys, wrong codes or failed challenges from the client address, or the channel's "
-            "budget for the day."
+            "A limit is reached, and `detail` says which: requests of the client address, requests per second of the "
+            "project, unknown keys, wrong codes or failed challenges from the client address, or the channel's "
+            "daily budget."
         ),
         remedy=(
-            "Wait for `retry_after` where it is given. A server that calls for many users should be listed among the "
-            "project's server addresses."
+            "Wait for `retry_after` seconds if the answer has it. If your server makes requests for many users, add it "
+            "to the project's server addresses."
         ),
         further="integrate.md#errors-waiting-retrying",
         twilio=TwilioError(429, 20429, "Too many requests"),
@@ -371,8 +369,8 @@ CATALOGUE: dict[str, ErrorSpec] = {
         status=500,
         title="Something went wrong on our side",
         detail="Something went wrong on our side; the request_id finds it in our log.",
-        meaning="The service has a fault.",
-        remedy="Retry once. If it stays, give the operator the `request_id`, which finds the fault in the log.",
+        meaning="An unexpected error in the service.",
+        remedy="Retry once. If the error persists, give the operator the `request_id`, which is in the log.",
         further="runbook.md#watchworderrors",
         twilio=TWILIO_INTERNAL_ERROR,
     ),
@@ -382,9 +380,9 @@ CATALOGUE: dict[str, ErrorSpec] = {
         detail="The database is away; nothing was accepted.",
         extra={"retry_after": 1},
         meaning=(
-            "The database is not available for a moment, or the operator has stopped all sending. Nothing was accepted."
+            "The database is temporarily unavailable, or the operator has stopped all sending. Nothing was accepted."
         ),
-        remedy="Retry after `retry_after` seconds; nothing is done twice.",
+        remedy="Retry after `retry_after` seconds. Nothing happens twice.",
         further="operate.md#when-something-is-down",
         twilio=TwilioError(503, 20503, "Service unavailable"),
     ),
@@ -393,13 +391,13 @@ CATALOGUE: dict[str, ErrorSpec] = {
         title="The challenge provider does not answer",
         detail="The challenge provider does not answer.",
         meaning=(
-            "The bot-protection provider does not answer within 3 seconds, or does not accept the project's own "
-            "account. Nothing was written or sent."
+            "The bot-protection provider does not answer within 3 seconds, or rejects the project's keys. Nothing was "
+            "written or sent."
         ),
         remedy=(
-            "Try again later with the answer to a new challenge. As the owner, look at the keys on the project's "
-            "page; the operator's log says what the provider answered. A project can choose to let callers in "
-            "meanwhile."
+            "Try again later with the answer to a new challenge. As the owner, check the keys in the project's "
+            "settings; the operator's log has the provider's answer. A project can choose to let callers through in "
+            "the meantime."
         ),
         further="integrate.md#challenges",
     ),

@@ -11,7 +11,7 @@ from decimal import Decimal
 from django.template import Library
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
-from django.utils.translation import get_language
+from django.utils.translation import get_language, get_language_info
 
 from verification.core.errors import UserError
 
@@ -25,6 +25,26 @@ def grouped(value: float | Decimal, *, places: int | None = None) -> str:
     if get_language() is None:  # as makemigrations has it, which compares help texts
         return f"{value:,}" if places is None else f"{value:,.{places}f}"
     return number_format(value, decimal_pos=places, force_grouping=True)
+
+
+def language_name(code: str) -> str:
+    """Return the name of a language in the reader's own, or its code where Django has none."""
+    try:
+        return str(get_language_info("zh-hans" if code == "zh" else code.lower())["name_translated"])
+    except KeyError:
+        return code
+
+
+def language_in_sentence(code: str) -> str:
+    """Return the name of a language as it is written after other words: English alone of ours keeps the capital.
+
+    A variety that has no name of its own is told from the language by its code: German (de-AT).
+    """
+    name = language_name(code)
+    if not (get_language() or "en").startswith("en"):
+        name = name[:1].lower() + name[1:]
+    base = code.partition("-")[0]
+    return f"{name} ({code})" if code not in (base, name) and name == language_in_sentence(base) else name
 
 
 DAY, DAY_AND_TIME = "j M Y", "j M Y, H:i"  # as Django's date formats

@@ -77,14 +77,14 @@ def log_refusal(request: HttpRequest, *, code: str, status: int) -> None:
     log.info("refused", extra=fields)
 
 
-def log_unserved(request: HttpRequest, reason: str) -> None:
+def log_unserved(reason: str, *, request_id: str, endpoint: str) -> None:
     """Log that a request found the database away or busy, which many do at once: within the same number of lines."""
     is_left, left_out = unserved.take(time.monotonic())
     if left_out:
         words = "%s more requests found the database away or busy and were not logged"
         log.error(f"{words}, as there were more than %s in a second.", left_out, LINES_A_SECOND)
     if is_left:
-        fields = {"request_id": getattr(request, "id", "-"), "path": endpoint_of(request), "error": reason}
+        fields = {"request_id": request_id, "path": endpoint, "error": reason}
         log.error("the database does not answer or is busy", extra=fields)
 
 

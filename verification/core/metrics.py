@@ -11,16 +11,18 @@ import errno
 import fcntl
 import logging
 import os
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.conf import settings
 
 from verification.core.caching import Breaker, Cached, Cooldown
 
 if TYPE_CHECKING:
-    from prometheus_client import Counter, Histogram
+    from prometheus_client import Counter, Gauge, Histogram
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +32,15 @@ FORMAT = 1
 REQUEST_BUCKETS = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
 CALL_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8)  # seconds; no call takes longer
 ARRIVAL_BUCKETS = (0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600)  # seconds; a message lives ten minutes at most
+WAIT_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)  # seconds
+# Of one process, as prometheus_client's ProcessCollector names them.
+PROCESS_FIGURES = {
+    "resident_memory_bytes": "Resident memory of a process.",
+    "virtual_memory_bytes": "Virtual memory of a process.",
+    "open_fds": "Open file descriptors of a process.",
+    "max_fds": "How many file descriptors a process may open.",
+    "start_time_seconds": "When a process started, since 1970.",
+}
 MAX_PROVIDERS = 200  # whose ids are labels in one process; further ones are counted together
 MAX_PLACES = 2_000  # pairs of provider and country in one process; further countries are counted together
 OTHERS = "others"
@@ -64,10 +75,31 @@ class Slot:
             descriptor = os.open(self.folder / f"slot_{number}.lock", os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _forget_gauges(self.folder, number)  # of the process that had it before
                 return number  # the descriptor stays open, and so locked, until the process ends
             except BlockingIOError:
                 os.close(descriptor)
         raise OSError(f"{MAX_SLOTS} processes count already")
+
+
+def forget_ended() -> None:
+    """Remove the gauges of processes that have ended, which would stand for ever. Their counters stay."""
+    for lock in folder().glob("slot_*.lock"):
+        descriptor = os.open(lock, os.O_RDWR)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _forget_gauges(folder(), int(lock.stem.removeprefix("slot_")))
+        except BlockingIOError:
+            pass  # its process runs
+        finally:
+            os.close(descriptor)
+
+
+def _forget_gauges(folder: Path, number: int) -> None:
+    from prometheus_client.multiprocess import mark_process_dead
+
+    with suppress(FileNotFoundError):  # another scrape was faster
+        mark_process_dead(number, str(folder))  # type: ignore[no-untyped-call]
 
 
 class Bounded:
@@ -91,7 +123,7 @@ class Families:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # the library knows no other way to be told
-        from prometheus_client import CollectorRegistry, Counter, Histogram, values
+        from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, values
 
         from verification.core import metric_files
 
@@ -107,6 +139,10 @@ class Families:
 
         def histogram(name: str, text: str, buckets: tuple[float, ...], *labels: str) -> Histogram:
             return Histogram(f"watchword_{name}", text, labels, registry=self._registry, buckets=buckets)
+
+        def gauge(name: str, text: str, mode: Literal["liveall", "livesum"]) -> Gauge:
+            registry = self._registry
+            return Gauge(f"watchword_{name}", text, ("role",), registry=registry, multiprocess_mode=mode)
 
         self.requests = histogram(
             "request_seconds", "Requests to the API and their time in a thread.", REQUEST_BUCKETS, "endpoint", "status"
@@ -134,8 +170,14 @@ class Families:
         self.unknown_keys = counter("unknown_keys", "Calls with a key that is not valid.", "answer")
         self.claims = counter("claims", "Messages that workers claimed.", "by")
         self.callbacks = counter("callback_tries", "Calls of customers' servers.", "result")
+        self.waits = histogram("thread_wait_seconds", "How long work waited for a thread.", WAIT_BUCKETS, "role")
+        self.threads = gauge("threads", "Threads that serve.", "livesum")
+        self.busy = gauge("threads_busy", "Threads that were serving at the last report.", "livesum")
+        self.busy_seconds = counter("thread_busy_seconds", "How long threads served.", "role")
+        self.cpu = counter("process_cpu_seconds", "CPU time of processes.", "role")
+        self.process = {name: gauge(f"process_{name}", text, "liveall") for name, text in PROCESS_FIGURES.items()}
 
-    def child(self, family: Counter | Histogram, *labels: str) -> Any:
+    def child(self, family: Counter | Gauge | Histogram, *labels: str) -> Any:
         """Return what counts with these labels. Raises :class:`OSError` where the disk has no room for a new one.
 
         Then none is made for a minute: a histogram of which half was made leaves that half in memory.
@@ -210,6 +252,11 @@ def _observe(name: str, seconds: float, *labels: str) -> None:
             _log_loss(error)
 
 
+def is_wanted() -> bool:
+    """Return whether the operator has switched metrics on. Their folder may still have no room at this moment."""
+    return bool(settings.METRICS_TOKEN)
+
+
 def is_on() -> bool:
     return _families() is not None
 
@@ -256,3 +303,30 @@ def count_claims(number: int, *, by: str) -> None:
 def count_callback(result: str) -> None:
     """Count a call of a customer's server. ``result`` is ``delivered``, ``refused`` or ``unreachable``."""
     _count("callbacks", result)
+
+
+def count_wait(role: str, seconds: float) -> None:
+    """Count how long a request or a wake-up waited for a thread. ``role`` is ``web`` or ``worker``."""
+    _observe("waits", seconds, role)
+
+
+def report_threads(role: str, *, threads: int, busy: int, busy_seconds: float) -> None:
+    """Report this process's threads, and for how long they were busy since the last report."""
+    if families := _families():
+        try:
+            families.child(families.threads, role).set(threads)
+            families.child(families.busy, role).set(busy)
+            families.child(families.busy_seconds, role).inc(busy_seconds)
+        except OSError as error:
+            _log_loss(error)
+
+
+def report_process(role: str, *, cpu_seconds: float, figures: Mapping[str, float]) -> None:
+    """Report the CPU time since the last report, and those ``PROCESS_FIGURES`` that are known here."""
+    if families := _families():
+        try:
+            families.child(families.cpu, role).inc(cpu_seconds)
+            for name in figures.keys() & PROCESS_FIGURES.keys():
+                families.child(families.process[name], role).set(figures[name])
+        except OSError as error:
+            _log_loss(error)

@@ -23,7 +23,6 @@ from django.core.management.base import (
 )
 from django.db import DatabaseError, InterfaceError, OperationalError, connections
 
-from config.processes.supervisor import running_url
 from providers.errors import ProviderError, SettingsInvalid
 from providers.http import ssrf
 from verification.core.addresses import AddressInvalid
@@ -160,12 +159,6 @@ def explain(error: Exception) -> str:
         hint = POOLER_HINT if POOLER_REFUSES in first_line else "Is it running, and is DATABASE_URL right?"
         return f"The database does not answer: {first_line}. {hint}"
     return f"The database rejects the connection: {first_line}"
-
-
-def own_url() -> str:
-    """Return the address of the service. An embedded ``up`` chose its own port, unless BASE_URL says where it is."""
-    is_default = settings.IS_EMBEDDED and settings.BASE_URL == "http://127.0.0.1:8000"
-    return (running_url(settings.HOME_DIR) if is_default else "") or settings.BASE_URL
 
 
 def read_value(name: str, text: str) -> str:

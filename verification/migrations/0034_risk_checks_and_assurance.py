@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_default="",
                 default="",
-                help_text="An https address that Watchword calls, signed like a callback. It must answer within 0.3 seconds.",
+                help_text="An https URL that gets a request, signed like a callback. It must answer within 0.3 seconds.",
                 max_length=2048,
                 verbose_name="your server",
             ),
@@ -62,9 +62,9 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_default="",
                 default="",
-                help_text="Where access tokens are got for client credentials.",
+                help_text="The URL that issues access tokens for client credentials.",
                 max_length=2048,
-                verbose_name="CAMARA token address",
+                verbose_name="CAMARA token URL",
             ),
         ),
         migrations.AddField(
@@ -74,9 +74,9 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_default="",
                 default="",
-                help_text="The API's address up to its version, as the operator gives it.",
+                help_text="The API's URL up to its version, from the mobile operator.",
                 max_length=2048,
-                verbose_name="CAMARA address",
+                verbose_name="CAMARA URL",
             ),
         ),
         migrations.AddField(
@@ -85,8 +85,8 @@ class Migration(migrations.Migration):
             field=models.PositiveIntegerField(
                 db_default=1000,
                 default=1000,
-                help_text="The maximum in 24 hours; beyond it Watchword sends without a check. 0 means no limit.",
-                verbose_name="checks in a day",
+                help_text="Maximum in 24 hours. Beyond it, codes are sent without a check. 0 = no limit.",
+                verbose_name="checks per day",
             ),
         ),
         migrations.AddField(
@@ -95,8 +95,8 @@ class Migration(migrations.Migration):
             field=models.BooleanField(
                 db_default=True,
                 default=True,
-                help_text="Send the code where a check does not answer in time. Otherwise the message fails.",
-                verbose_name="send where none answers",
+                help_text="Send the code if a check does not answer in time. When off, the message fails.",
+                verbose_name="send if no check answers",
             ),
         ),
         migrations.AddField(
@@ -105,9 +105,9 @@ class Migration(migrations.Migration):
             field=models.PositiveSmallIntegerField(
                 db_default=75,
                 default=75,
-                help_text="Twilio's score of SMS pumping, from 0 to 100, from which on a number gets no code.",
+                help_text="Numbers with this SMS pumping score from Twilio, or a higher one, get no code. 1 to 100.",
                 validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)],
-                verbose_name="score that is denied",
+                verbose_name="refuse from score",
             ),
         ),
         migrations.AddField(
@@ -118,7 +118,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_default=[],
                 default=list,
-                help_text="What one question costs, for your costs: such as twilio_lookup 0.025 USD.",
+                help_text="What one check costs, for the Costs page, such as twilio_lookup 0.025 USD.",
                 size=None,
                 validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(4)],
                 verbose_name="prices",
@@ -140,7 +140,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_default=[],
                 default=list,
-                help_text="Who checks an unknown number before an SMS goes to it. In this order, any of: twilio_lookup, vonage_identity, camara_sim_swap, callback. Empty means none.",
+                help_text="Services that check an unknown number before an SMS. Tried in this order: twilio_lookup, vonage_identity, camara_sim_swap, callback. Leave empty for none.",
                 size=None,
                 validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(4)],
                 verbose_name="before an SMS",
@@ -152,7 +152,7 @@ class Migration(migrations.Migration):
             field=models.PositiveSmallIntegerField(
                 db_default=72,
                 default=72,
-                help_text="A number whose SIM was changed within them gets no code, by Vonage or CAMARA.",
+                help_text="A number whose SIM was changed within this time gets no code. For Vonage and CAMARA.",
                 validators=[
                     django.core.validators.MinValueValidator(1),
                     django.core.validators.MaxValueValidator(2400),
@@ -195,7 +195,7 @@ class Migration(migrations.Migration):
                 blank=True,
                 db_default=[],
                 default=list,
-                help_text="The same before a call. In this order, any of: twilio_lookup, vonage_identity, camara_sim_swap, callback. Empty means none.",
+                help_text="Services that check an unknown number before a call. Tried in this order: twilio_lookup, vonage_identity, camara_sim_swap, callback. Leave empty for none.",
                 size=None,
                 validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(4)],
                 verbose_name="before a call",
@@ -217,7 +217,7 @@ class Migration(migrations.Migration):
             model_name="project",
             name="risk_vonage_key",
             field=models.BinaryField(
-                help_text="The application's private key, as the PEM file has it.",
+                help_text="The application's private key: all of the PEM file.",
                 null=True,
                 verbose_name="Vonage private key",
             ),

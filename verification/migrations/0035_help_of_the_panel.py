@@ -960,7 +960,10 @@ class Migration(migrations.Migration):
             model_name="project",
             name="language",
             field=models.CharField(
-                default="en", help_text="Fallback language.", max_length=35, verbose_name="default language"
+                default="en",
+                help_text="Used if the user's language is unknown or has no text. A code such as en or pt-BR.",
+                max_length=35,
+                verbose_name="default language",
             ),
         ),
         migrations.AlterField(
@@ -1019,7 +1022,7 @@ class Migration(migrations.Migration):
             name="retention_days",
             field=models.PositiveIntegerField(
                 default=30,
-                help_text="Days after which sessions and messages are deleted, and recipients without any.",
+                help_text="Days after which sessions and messages are deleted, and recipients with none left.",
                 validators=[
                     django.core.validators.MinValueValidator(1),
                     django.core.validators.MaxValueValidator(3650),

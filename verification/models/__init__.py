@@ -3,11 +3,13 @@
 from verification.models.accounts import (
     RIGHTS,
     BrowserLogin,
+    ColumnChoice,
     FactorTries,
     Invitation,
     RecoveryCode,
     Right,
     Role,
+    SavedView,
     SecondFactor,
     SecurityKey,
     SpentForm,
@@ -38,7 +40,7 @@ from verification.models.figures import (
     NumberArea,
     PurgedRows,
 )
-from verification.models.guard import GuardBlock, GuardedSend, GuardRule, ListEntry, ListKind, ListSubject
+from verification.models.guard import GuardBlock, GuardedSend, GuardRule, ListEntry, ListKind, ListSubject, RiskVerdict
 from verification.models.hosted import HandOver, HostedPage
 from verification.models.keys import ApiKey, KeyKind, WebhookSecret
 from verification.models.messages import (
@@ -49,7 +51,6 @@ from verification.models.messages import (
     Message,
     MessageStatus,
 )
-from verification.models.panel import ColumnChoice, SavedView
 from verification.models.platform import ALL_SENDING, KillSwitch, Platform, Upkeep, Worker
 from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer, VendorBalance
 from verification.models.project_settings import RetentionMode
@@ -64,7 +65,6 @@ from verification.models.recipients import (
     Suppression,
     TestLogin,
 )
-from verification.models.risk import RiskVerdict
 from verification.models.sessions import REFERENCE_MAX_LENGTH, Session, UsedChallenge, VerifyToken, WrongCode
 from verification.models.shared import SESSION_EVENTS, Choice, EventType
 from verification.models.texts import MessageTemplate, TextVariant, TextVariantFigures

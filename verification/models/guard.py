@@ -1,4 +1,4 @@
-"""The traffic guard's rules, the sends that it counts and its findings; block lists and safe lists."""
+"""The traffic guard's rules, the sends that it counts and its findings; block lists, safe lists, risk verdicts."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from django.db import models
-from django.utils.translation import gettext_lazy as _
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-
 from django.conf import settings
+from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
+from verification.core import countries
+from verification.core.formats import CURRENCY_LENGTH
 from verification.models.fields import NETWORK_MAX_LENGTH
 from verification.models.messages import Message
+from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS
 from verification.models.projects import Project
 from verification.models.shared import Expiring
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class GuardRule(models.TextChoices):
@@ -277,7 +278,8 @@ class GuardBlock(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.get_rule_display()}: {self.subject or self.project}"
+        subject = countries.named(self.subject) if self.rule in ABOUT_COUNTRIES else self.subject
+        return f"{self.get_rule_display()}: {subject or self.project}"
 
 
 class ListKind(models.TextChoices):
@@ -328,6 +330,35 @@ class ListEntry(models.Model):
         )
 
     def __str__(self) -> str:
-        return gettext("{kind} list, {subject}").format(
-            kind=self.get_kind_display(), subject=self.get_subject_display().lower()
+        is_country = self.subject == ListSubject.COUNTRY  # any other value may be a person's
+        subject = countries.named(self.value) if is_country else self.get_subject_display().lower()
+        return gettext("{kind} list, {subject}").format(kind=self.get_kind_display(), subject=subject)
+
+
+class RiskVerdict(models.Model):
+    """One question to one service, for the message that it was asked for. It goes with the message.
+
+    A verdict other than ``unknown`` holds for the recipient for a day. The price is the project's: services tell none.
+    """
+
+    message = models.ForeignKey(Message, on_delete=models.CASCADE, related_name="risk_verdicts", db_constraint=False)
+    project = models.ForeignKey(Project, on_delete=models.DO_NOTHING, db_index=False, db_constraint=False)
+    recipient = models.ForeignKey(
+        "verification.Recipient", on_delete=models.DO_NOTHING, db_index=False, db_constraint=False
+    )
+    check_name = models.CharField(max_length=20)
+    verdict = models.CharField(max_length=9, help_text="allow, challenge, deny or unknown.")
+    reason = models.CharField(max_length=200, blank=True)
+    latency_ms = models.PositiveIntegerField()
+    price = models.DecimalField(max_digits=PRICE_DIGITS, decimal_places=DECIMAL_PLACES, null=True)
+    currency = models.CharField(max_length=CURRENCY_LENGTH, blank=True)
+    created_at = models.DateTimeField(db_default=Now())
+
+    class Meta:
+        indexes = (
+            models.Index(name="risk_verdict_of_recipient", fields=("recipient", "-created_at")),
+            models.Index(name="risk_verdict_of_project", fields=("project", "created_at")),
         )
+
+    def __str__(self) -> str:
+        return f"{self.check_name}: {self.verdict}"

@@ -5,6 +5,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from verification.core.formats import language_in_sentence
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, LanguageField
 
@@ -29,7 +30,7 @@ class MessageTemplate(models.Model):
         constraints = (models.UniqueConstraint(name="template_once", fields=("project", "channel", "language")),)
 
     def __str__(self) -> str:
-        return f"{ChannelType(self.channel).label}, {self.language}"
+        return f"{ChannelType(self.channel).label}, {language_in_sentence(self.language)}"
 
 
 class TextVariant(models.Model):
@@ -57,7 +58,7 @@ class TextVariant(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{ChannelType(self.channel).label}, {self.language}"
+        return f"{ChannelType(self.channel).label}, {language_in_sentence(self.language)}"
 
 
 class TextVariantFigures(models.Model):

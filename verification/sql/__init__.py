@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 import select
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from typing import Any, TypeVar
 
 import orjson
 import psycopg
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, Error, InterfaceError, InternalError, OperationalError, connections
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import BaseRowFactory, class_row, namedtuple_row
 from psycopg.types.json import Jsonb as json
 
-__all__ = ["call", "call_many", "json", "now", "reason", "take_removal_turn", "text"]
+__all__ = ["call", "call_many", "is_away", "json", "now", "reason", "take_removal_turn", "text", "unless_away"]
 
 Row = TypeVar("Row")
 
@@ -78,17 +80,24 @@ def _execute(function: str, arguments: dict[str, Any], rows: BaseRowFactory[Row]
     if connection.connection is not None and not connection.in_atomic_block and _has_ended(connection.connection):
         connection.close()
     connection.ensure_connection()
-    with connection.wrap_database_errors, psycopg.Cursor(connection.connection, row_factory=rows) as cursor:
-        cursor.adapters.register_loader("jsonb", _JsonLoader)
-        return cursor.execute(_statement(function, tuple(arguments)), tuple(arguments.values())).fetchall()
+    try:
+        with connection.wrap_database_errors, psycopg.Cursor(connection.connection, row_factory=rows) as cursor:
+            cursor.adapters.register_loader("jsonb", _JsonLoader)
+            return cursor.execute(_statement(function, tuple(arguments)), tuple(arguments.values())).fetchall()
+    except InternalError as error:
+        if is_away(error):
+            raise OperationalError(*error.args) from error.__cause__
+        raise
 
 
 def _has_ended(connection: psycopg.Connection[Any]) -> bool:
-    """Return whether the server has closed the connection, as it does when it restarts.
+    """Return whether the connection broke in an earlier statement, or the server has closed it, as when it restarts.
 
     Its farewell waits on the socket then, so this asks nobody. Django's own check asks the server each time: 50 to
     70 µs of CPU, and twice as long to wait.
     """
+    if connection.closed:
+        return True
     socket = select.poll()
     socket.register(connection.fileno(), select.POLLIN)
     return bool(socket.poll(0))
@@ -98,6 +107,26 @@ def _has_ended(connection: psycopg.Connection[Any]) -> bool:
 def _statement(function: str, names: tuple[str, ...]) -> str:
     # The names are written in our own calls; what comes from outside are the values.
     return f"SELECT * FROM {function}({', '.join(f'p_{name} => %s' for name in names)})"  # noqa: S608
+
+
+def is_away(error: Exception) -> bool:
+    """Return whether one of Django's database errors means that the server is away or busy.
+
+    Where a connection ended and brought no result, psycopg raises an ``InternalError`` of its own, without a SQLSTATE.
+    """
+    if isinstance(error, InternalError):
+        return isinstance(error.__cause__, psycopg.InternalError) and error.__cause__.sqlstate is None
+    return isinstance(error, OperationalError | InterfaceError)
+
+
+@contextmanager
+def unless_away() -> Iterator[None]:
+    """Go on after the block without its result, if the server is away or busy."""
+    try:
+        yield
+    except Error as error:
+        if not is_away(error):
+            raise
 
 
 def reason(error: Exception) -> str:

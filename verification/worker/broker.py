@@ -7,7 +7,7 @@ longer for nearly three times the idle CPU (``benchmarks.wakeup``).
 
 A wake-up here is a hint: the sweep finds the row of a lost one. So a wake-up is pushed and popped, and no more. An
 idle worker blocks at the list, and so has a wake-up at once. No caller waits long for a broker that is away. A queue
-that no worker reads is dropped before it fills the memory.
+that no worker reads is cut before it fills the memory.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
 
-from verification.core import valkey
+from verification.core import process_figures, valkey
 
 log = logging.getLogger(__name__)
 
 NAMESPACE = "watchword"
 # The queues: for messages, for those handed over to connections workers, and for what users do in bots.
 MESSAGES, CONNECTIONS, BOTS = "messages", "connections", "bots"
-MAX_WAITING = (
-    10_000  # wake-ups in one queue: more wait only if no worker runs, or far too few; the queue is then dropped.
-)
+# Wake-ups in one queue. More wait only if no worker runs, or far too few; the oldest are then dropped, and the sweep
+# finds their messages.
+MAX_WAITING = 10_000
 FULL_SECONDS = 0.005  # how long a consumer without room pauses before it looks again.
 AWAY_SECONDS = 1.0  # how long a consumer waits after the broker did not answer.
 PATIENCE_SECONDS = 5.0  # longer than a consumer ever blocks at the list; a broker that is silent for longer is gone
@@ -120,7 +120,7 @@ class ListBroker(dramatiq.Broker):
 
     def push(self, queue_name: str, wakeups: list[bytes]) -> None:
         if int(self.client.rpush(self._key(queue_name), *wakeups)) > MAX_WAITING:
-            self.flush(queue_name)
+            self.client.ltrim(self._key(queue_name), -MAX_WAITING, -1)
 
     def pop(self, queue_name: str, count: int, *, seconds: float) -> list[bytes]:
         """Return up to ``count`` wake-ups as soon as there is one, or none after ``seconds`` without."""
@@ -159,5 +159,27 @@ class DatabaseConnections(dramatiq.Middleware):
         connections.close_all()
 
 
+class ThreadFigures(dramatiq.Middleware):
+    """Counts for the metrics how long wake-ups waited for a thread, and how many threads deliver."""
+
+    def __init__(self, use: process_figures.ThreadUse) -> None:
+        self.use = use
+
+    def before_process_message(self, broker: dramatiq.Broker, message: dramatiq.MessageProxy) -> None:
+        process_figures.count_wait_of_wake_up(message.message_timestamp)
+        self.use.begin()
+
+    def after_process_message(self, broker: dramatiq.Broker, message: dramatiq.MessageProxy, **_: Any) -> None:
+        self.use.end()
+
+    after_skip_message = after_process_message
+
+
+thread_use = process_figures.ThreadUse()
+
 # The broker of this process. It has no retries and no results: the message rows keep both.
-broker = ListBroker(settings.BROKER_URL, timeout=settings.REDIS_TIMEOUT_SECONDS, middleware=[DatabaseConnections()])
+broker = ListBroker(
+    settings.BROKER_URL,
+    timeout=settings.REDIS_TIMEOUT_SECONDS,
+    middleware=[DatabaseConnections(), ThreadFigures(thread_use)],
+)

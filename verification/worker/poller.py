@@ -93,7 +93,7 @@ class Poller(threading.Thread, Generic[Row]):
             self.before_round()
         finally:  # rows are handed out also where that failed
             self._hand_out()
-        close_old_connections()  # back to the pool, for the time of the wait
+        close_old_connections()  # the next round gets another for one that broke
         if not self.stopping.is_set():
             self.wake.wait(POLL_SECONDS)
 

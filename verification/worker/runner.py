@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar
 import dramatiq
 from django.db import DatabaseError, connections
 
-from verification.core import addresses
+from verification.core import addresses, process_figures
 from verification.models import Worker
 from verification.services.analytics import collapses, cost_budgets, digest, outages, rollups
 from verification.services.delivery import connections as connected
@@ -38,7 +38,7 @@ from verification.services.records import workers
 from verification.services.sessions import bot_updates
 from verification.services.texts.rendering import languages
 from verification.services.users import invitations
-from verification.worker.broker import BOTS, broker
+from verification.worker.broker import BOTS, broker, thread_use
 from verification.worker.liveness import BEAT_SECONDS, LivenessFile
 from verification.worker.poller import PeriodicRunner, Poller
 from verification.worker.tasks import deliver_connected, deliver_message
@@ -94,6 +94,7 @@ def run(*, threads: int, holds_connections: bool = False, alive_file: Path | Non
         with suppress(DatabaseError):  # the poller tries again
             connected.keep_open()  # before the first message needs one
     worker.start()
+    process_figures.start("worker", threads=threads, use=thread_use)
     for poller in polling:
         poller.start()
     log.info("The worker is ready with %s threads.", threads)

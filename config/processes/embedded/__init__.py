@@ -58,6 +58,10 @@ class EmbeddedServers:
     def redis_url(self) -> str:
         return self._valkey.url
 
+    def programs(self) -> Path:
+        """Return the folder of PostgreSQL's own programs. Raises :class:`EmbeddedUnavailable` where there are none."""
+        return self._postgres.wheel_binaries()
+
     def has_database(self) -> bool:
         """True where PostgreSQL was started before, or is none of ours to start."""
         return self._postgres not in self._needed or (self._postgres.folder / "data").exists()

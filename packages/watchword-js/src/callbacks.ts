@@ -6,17 +6,17 @@ import type { FinishedMessage, SessionEvent } from "./types.js";
 const TOLERANCE_SECONDS = 300; // how far the two clocks may differ, and how old a recorded callback may be
 
 export interface CallbackOptions {
-  /** The seconds that a callback may be old. */
+  /** The maximum age of a callback, in seconds. */
   tolerance?: number;
   /** The time in seconds since 1970, for tests. */
   now?: number;
 }
 
 /**
- * Return the message that a genuine callback tells of, or throw `CallbackRefused`.
+ * Return the message that a genuine callback reports, or throw `CallbackRefused`.
  *
  * `headers` is a `Headers` or Node's object, `body` the text or bytes as they arrived. `secret` begins with `whsec_`;
- * several are given during a rotation. A callback can arrive twice: act on each `webhook-id` once.
+ * pass several during a rotation. A callback can arrive twice: act on each `webhook-id` once.
  */
 export async function verifyCallback(
   headers: Headers | Record<string, string | string[] | undefined>,
@@ -27,7 +27,7 @@ export async function verifyCallback(
   return (await genuine(headers, body, secret, options)) as FinishedMessage;
 }
 
-/** Return the event of a session that a genuine call tells of, as `verifyCallback` does for a message. */
+/** Return the event of a session that a genuine call reports, as `verifyCallback` does for a message. */
 export async function verifyEvent(
   headers: Headers | Record<string, string | string[] | undefined>,
   body: string | Uint8Array,
@@ -57,7 +57,7 @@ async function genuine(
     const expected = await signature(each, signed);
     for (const given of (signatures ?? "").split(" ")) isGenuine = isEqual(expected, given) || isGenuine;
   }
-  if (!isGenuine) throw new CallbackRefused("No signature of the callback is right.");
+  if (!isGenuine) throw new CallbackRefused("No signature of the callback is valid.");
   if (Math.abs(now - Number(timestamp)) > tolerance) {
     throw new CallbackRefused("The callback is too old, or one of the two clocks is wrong.");
   }
@@ -82,10 +82,10 @@ function keyOf(secret: string): Uint8Array<ArrayBuffer> {
   } catch {
     // not base64: the same sentence
   }
-  throw new TypeError("The secret of callbacks begins with whsec_; the project's page in the panel shows it.");
+  throw new TypeError("A callback secret begins with whsec_; the project's page in the panel shows it.");
 }
 
-/** Compare in a time that does not tell where the two differ. */
+/** Compare in a time that does not reveal where the two differ. */
 function isEqual(expected: string, given: string): boolean {
   let difference = expected.length ^ given.length;
   for (let at = 0; at < expected.length; at++) difference |= expected.charCodeAt(at) ^ given.charCodeAt(at);

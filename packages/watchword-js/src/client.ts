@@ -22,33 +22,36 @@ import type {
 } from "./types.js";
 
 const TIMEOUT_SECONDS = 10; // of one try, its whole answer included
-const REPETITIONS = 2; // after the first try, of a call that a repetition may mend
-const LONGEST_WAIT_SECONDS = 5; // a longer Retry-After is the caller's to wait for
+const REPETITIONS = 2; // after the first try, of a call that a retry may fix
+const LONGEST_WAIT_SECONDS = 5; // the caller has to wait out a longer Retry-After
 
 export interface WatchwordOptions {
   baseUrl: string;
   /** For sessions; it may ship in a page or an app. */
   apiKey?: string;
-  /** For `verify` and the manual sends; it belongs on your server alone. */
+  /** For `verify` and the manual sends; keep it on your server. */
   secretKey?: string;
   /** Seconds that one try may take. */
   timeout?: number;
-  /** How often a call is repeated after the first try, where a repetition may help and does no harm. */
+  /** How often a call is retried after the first try, if a retry may help and does no harm. */
   repetitions?: number;
-  /** The longest `Retry-After` that is waited for, in seconds. */
+  /** The longest `Retry-After` that the client waits for, in seconds. */
   longestWait?: number;
   /** Replaces the runtime's `fetch`, for a proxy or a test. */
   fetch?: typeof globalThis.fetch;
 }
 
 export interface CreateOptions {
+  /** The channel to send over, by default the project's. */
+  channel?: Channel;
+  /** Another name for `channel`. */
   type?: Channel;
   /** False creates the session and sends nothing. */
   send?: boolean;
-  /** Your own word for the verification, which `readSession` and events tell. */
+  /** Your own name for the verification, which `readSession` and events return. */
   reference?: string;
   challengeToken?: string;
-  /** The user's IP address, where a listed server of yours calls for them. */
+  /** The user's IP address, if one of your listed servers makes the call. */
   clientAddress?: string;
   /** The user's language, in the form of `Accept-Language`. Browsers send their own. */
   language?: string;
@@ -56,7 +59,7 @@ export interface CreateOptions {
 
 export interface VerifyOptions {
   allowTestLogins?: boolean;
-  /** By default one of this call alone. Give one that you store, and a lost answer can be read after a restart too. */
+  /** By default a new one for each call. Pass a key that you store to read a lost answer after a restart too. */
   idempotencyKey?: string;
 }
 
@@ -66,7 +69,7 @@ export interface ListSessionsOptions {
   to?: string;
   reference?: string;
   state?: SessionState;
-  /** The most sessions that one list has, 100 by default. */
+  /** The maximum number of sessions in one list, by default 100. */
   limit?: number;
 }
 
@@ -74,14 +77,14 @@ export interface SendMessageOptions {
   code?: string;
   providerId?: number;
   callbackUrl?: string;
-  /** By default one of this call alone. Give one that you store, and repeating after a restart sends nothing twice. */
+  /** By default a new one for each call. Pass a key that you store to send nothing twice after a restart either. */
   idempotencyKey?: string;
 }
 
 export interface ListEventsOptions {
-  /** The types that are wanted, such as `["session.verified"]`; all by default. */
+  /** The types to list, such as `["session.verified"]`; by default all. */
   types?: readonly string[];
-  /** The most events that one list has, 100 by default. */
+  /** The maximum number of events in one list, by default 100. */
   limit?: number;
 }
 
@@ -94,7 +97,7 @@ export class Watchword {
 
   constructor(options: WatchwordOptions) {
     if (options.secretKey && "document" in globalThis) {
-      throw new TypeError("The secret key belongs on your server: whoever opens this page could read it.");
+      throw new TypeError("The secret key belongs on your server: anyone who opens this page could read it.");
     }
     this.baseUrl = options.baseUrl.replace(/\/+$/, "");
     this.#apiKey = options.apiKey ?? "";
@@ -109,28 +112,28 @@ export class Watchword {
 
   // --- sessions, with the API key ---
 
-  /** Start a verification, or return the recipient's live one. The code goes out unless `send` is false. */
+  /** Start a verification, or return the recipient's live one. It sends the code unless `send` is false. */
   createSession(to: string, options: CreateOptions = {}): Promise<Session> {
-    const { type, send, reference, challengeToken, clientAddress, language } = options;
+    const { channel, type, send, reference, challengeToken, clientAddress, language } = options;
     return this.#session({
       method: "POST",
       path: "/session/create",
       repeat: repeatOfSending(challengeToken),
-      body: { to, type, send, reference, challenge_token: challengeToken },
+      body: { to, channel, type, send, reference, challenge_token: challengeToken },
       headers: userHeaders(clientAddress, language),
     });
   }
 
   /**
-   * Send the session's code again, or over another channel. After a lost answer the repetition may throw
+   * Send the session's code again, or over another channel. After a lost answer the retry may throw
    * `ChannelTimeout`: the code is then on its way.
    */
-  sendCode(sessionId: string, type: Channel, options: { challengeToken?: string; clientAddress?: string } = {}): Promise<SentCode> {
+  sendCode(sessionId: string, channel: Channel, options: { challengeToken?: string; clientAddress?: string } = {}): Promise<SentCode> {
     return this.#session({
       method: "POST",
       path: "/session/send",
       repeat: repeatOfSending(options.challengeToken),
-      body: { session_id: sessionId, type, challenge_token: options.challengeToken },
+      body: { session_id: sessionId, channel, challenge_token: options.challengeToken },
       headers: userHeaders(options.clientAddress),
     });
   }
@@ -142,19 +145,19 @@ export class Watchword {
     return this.#session({ method: "POST", path: "/session/check", repeat: Repeat.REFUSED, body, headers });
   }
 
-  /** Return what became of a session's code over each channel that it went over. */
+  /** Return what became of a session's code on each channel that carried it. */
   async sessionDelivery(sessionId: string): Promise<ChannelDelivery[]> {
     const path = `/session/delivery${query(sessionId)}`;
     const answer = await this.#session<{ channels: ChannelDelivery[] }>({ method: "GET", path, repeat: Repeat.ANY });
     return answer.channels;
   }
 
-  /** List the channels of a session, with the seconds until each can send again; without one the project's. */
+  /** List a session's channels, with the seconds until each can send again; without a session the project's. */
   sessionChannels(sessionId?: string): Promise<SessionChannel[]> {
     return this.#session({ method: "GET", path: `/session/channels${query(sessionId)}`, repeat: Repeat.ANY });
   }
 
-  /** Return how a session's code looks, and if a challenge is asked for; without a session the project's. */
+  /** Return the format of a session's code, and if it needs a challenge; without a session the project's. */
   sessionSettings(sessionId?: string): Promise<SessionSettings> {
     return this.#session({ method: "GET", path: `/session/settings${query(sessionId)}`, repeat: Repeat.ANY });
   }
@@ -162,8 +165,8 @@ export class Watchword {
   // --- on your server, with the secret key ---
 
   /**
-   * Redeem the token of a right code, once and within 60 seconds, and return who was verified. Its repetitions read an
-   * answer that was lost.
+   * Redeem the token of a right code, once and within 60 seconds, and return who was verified. Its retries can read a
+   * lost answer.
    */
   async verify(verifyToken: string, options: VerifyOptions = {}): Promise<Verified> {
     const { allowTestLogins = false, idempotencyKey = crypto.randomUUID() } = options;
@@ -189,26 +192,35 @@ export class Watchword {
     };
   }
 
-  /** Return a session in whatever state it is, with its messages. It proves nobody's address: `verify` does. */
+  /** Return a session in any state, with its messages. This proves nobody's address: `verify` does. */
   async readSession(sessionId: string): Promise<SessionRecord> {
     const path = `/session/${encodeURIComponent(sessionId)}`;
     return (await this.#manual({ method: "GET", path, repeat: Repeat.ANY })).json as SessionRecord;
   }
 
-  /** List sessions, the newest first. Go on with the `after` of a list for as long as it `has_more`. */
+  /** List sessions, newest first. Continue with the `after` of a list while it `has_more`. */
   async listSessions(options: ListSessionsOptions = {}): Promise<SessionList> {
     const asked = new URLSearchParams();
     for (const [name, value] of Object.entries(options)) if (value !== undefined) asked.set(name, String(value));
     return (await this.#manual({ method: "GET", path: `/session?${asked}`, repeat: Repeat.ANY })).json as SessionList;
   }
 
-  /** End a session before its time: its code is good for nothing, and is not sent any more. */
+  /** Iterate over all sessions, newest first. */
+  async *iterateSessions(options: Omit<ListSessionsOptions, "after"> = {}): AsyncGenerator<SessionRecord, void> {
+    for (let asked: ListSessionsOptions | null = options; asked; ) {
+      const page: SessionList = await this.listSessions(asked);
+      yield* page.sessions;
+      asked = page.has_more && page.after !== null ? { ...options, after: page.after } : null;
+    }
+  }
+
+  /** End a session early: its code is no longer valid, and the service no longer sends it. */
   async cancelSession(sessionId: string): Promise<SessionRecord> {
     const path = `/session/${encodeURIComponent(sessionId)}/cancel`;
     return (await this.#manual({ method: "POST", path, repeat: Repeat.ANY })).json as SessionRecord;
   }
 
-  /** Send a code of yours, or one that is drawn, outside any session. Its repetitions send nothing twice. */
+  /** Send your own code, or a random one, outside any session. Its retries send nothing twice. */
   async sendMessage(to: string, channel: Channel, options: SendMessageOptions = {}): Promise<QueuedMessage> {
     const { code, providerId, callbackUrl, idempotencyKey = crypto.randomUUID() } = options;
     const answer = await this.#manual({
@@ -221,22 +233,22 @@ export class Watchword {
     return answer.json as QueuedMessage;
   }
 
-  /** Return where a message of `sendMessage` stands. */
+  /** Return the state of a message that `sendMessage` sent. */
   async readMessage(messageId: number): Promise<Message> {
     const path = `/manual/message/${encodeURIComponent(messageId)}`;
     return (await this.#manual({ method: "GET", path, repeat: Repeat.ANY })).json as Message;
   }
 
   /**
-   * Report that the user entered the right code of a message without a session: by its id, or by its recipient. So the
-   * send counts as verified, and the number is known. A repeated report changes nothing.
+   * Report that the user entered the right code of a message without a session: by its id, or by its recipient. The
+   * send then counts as verified, and the number as known. A repeated report changes nothing.
    */
   async reportVerified(user: { messageId: number } | { to: string }): Promise<void> {
     const body = "to" in user ? { to: user.to } : { message_id: user.messageId };
     await this.#manual({ method: "POST", path: "/manual/verified", repeat: Repeat.ANY, body });
   }
 
-  /** List the channels that `sendMessage` takes, with their providers. */
+  /** List the channels that `sendMessage` accepts, with their providers. */
   async manualChannels(): Promise<ManualChannel[]> {
     const answer = await this.#manual({ method: "GET", path: "/manual/channels", repeat: Repeat.ANY });
     return answer.json as ManualChannel[];
@@ -244,7 +256,7 @@ export class Watchword {
 
   /**
    * List the next events after a place: the `after` of an earlier list, or "0" for the oldest. Without one the list is
-   * empty, and its `after` is where new events follow. A list of some `types` may be empty though it `has_more`.
+   * empty, and new events follow its `after`. A list of some `types` may be empty although it `has_more`.
    */
   async listEvents(after?: string, { types, limit }: ListEventsOptions = {}): Promise<EventList> {
     const asked = new URLSearchParams();
@@ -255,8 +267,8 @@ export class Watchword {
   }
 
   /**
-   * Go through the events after a place, by default from the oldest, until there is no more. To go on from there at
-   * another time, keep the `after` of `listEvents` instead.
+   * Iterate over all events after a place, by default from the oldest. To continue from there another time, use
+   * `listEvents` and keep its `after`.
    */
   async *iterateEvents(after = "0", options: { types?: readonly string[] } = {}): AsyncGenerator<Event, void> {
     for (let hasMore = true; hasMore; ) {
@@ -278,17 +290,17 @@ export class Watchword {
   }
 
   async #session<Body>(call: Call): Promise<Body> {
-    if (!this.#apiKey) throw new TypeError(`${call.path} takes the apiKey, and this client was made without it.`);
+    if (!this.#apiKey) throw new TypeError(`${call.path} needs the apiKey, and this client was created without it.`);
     return (await perform(this.baseUrl, this.#apiKey, call, this.#policy)).json as Body;
   }
 
   async #manual(call: Call): Promise<Answer> {
-    if (!this.#secretKey) throw new TypeError(`${call.path} takes the secretKey, and this client was made without it.`);
+    if (!this.#secretKey) throw new TypeError(`${call.path} needs the secretKey, and this client was created without it.`);
     return perform(this.baseUrl, this.#secretKey, call, this.#policy);
   }
 }
 
-/** A challenge's answer works once, and a refusal may have used it up: then only an unsent request is repeated. */
+/** A challenge's answer works once, and a refusal may have used it up: then only an unsent request is retried. */
 function repeatOfSending(challengeToken: string | undefined): Repeat {
   return challengeToken ? Repeat.UNSENT : Repeat.ANY;
 }

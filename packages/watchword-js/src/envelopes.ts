@@ -5,7 +5,7 @@ import { EnvelopeRefused } from "./errors.js";
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Return the code in an envelope that was answered to this secret key. */
+/** Return the code in an envelope that was sent to this secret key. */
 export async function openEnvelope(envelope: string, secretKey: string): Promise<string> {
   const [iv, sealed] = partsOf(envelope);
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secretKey));
@@ -17,7 +17,7 @@ export async function openEnvelope(envelope: string, secretKey: string): Promise
   }
 }
 
-/** Return the IV, and the ciphertext with the tag behind it, as WebCrypto takes them. */
+/** Return the IV, and the ciphertext with the tag behind it, as WebCrypto expects them. */
 function partsOf(envelope: string): [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>] {
   const [label, ...parts] = envelope.split(":");
   try {

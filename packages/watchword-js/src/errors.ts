@@ -1,4 +1,4 @@
-/** The errors that a call can end with. None of them holds a key, a code, a token or a recipient. */
+/** The errors that a call can end with. None of them contains a key, a code, a token or a recipient. */
 import type { FieldProblem } from "./types.js";
 
 /** The base of all errors of this package. */
@@ -18,16 +18,16 @@ export class ConnectionFailed extends WatchwordError {
   }
 }
 
-/** The answer is not Watchword's: it comes from a proxy, or from another server at this address. */
+/** The answer is not from Watchword: it comes from a proxy, or from another server at this address. */
 export class UnexpectedAnswer extends WatchwordError {
   override readonly name = "UnexpectedAnswer";
 
   constructor(readonly status: number) {
-    super(`The answer, of status ${status}, is not one of Watchword's.`);
+    super(`The answer, with status ${status}, is not from Watchword.`);
   }
 }
 
-/** The verified recipient is a test login, and the caller did not allow those. */
+/** The verified recipient is a test login, and the caller did not allow test logins. */
 export class TestLoginRefused extends WatchwordError {
   override readonly name = "TestLoginRefused";
 
@@ -63,8 +63,8 @@ export interface ProblemDocument {
 }
 
 /**
- * The service refused or failed. Each code has a class of its own. A code that this package does not know, of a later
- * service, is a plain `Problem`.
+ * The service refused or failed. Each code has its own class. A code of a later service, which this package does
+ * not know, is a plain `Problem`.
  */
 export class Problem extends WatchwordError {
   override readonly name: string = "Problem";
@@ -74,7 +74,7 @@ export class Problem extends WatchwordError {
   readonly detail: string;
   readonly type: string;
   readonly requestId: string;
-  /** Seconds to wait, where waiting helps. */
+  /** Seconds to wait, if waiting helps. */
   readonly retryAfter: number | undefined;
   /** With `invalid_code`: how many tries remain. */
   readonly attemptsLeft: number | undefined;

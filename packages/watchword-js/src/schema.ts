@@ -20,24 +20,25 @@ export interface paths {
          *     If the recipient has a live session that is not verified yet, **that one is returned**: the same id, the same code and
          *     the same end. Parallel calls for one recipient give one session and one message.
          *
-         *     - A session lives **3 minutes** from its creation, or as long as the project has
-         *       set; nothing extends it.
-         *     - While the channel's **60-second block** still runs for this recipient nothing is sent and
-         *       the answer is 200 all the same: see `channels[].timeout` and send again when it has run down.
-         *     - A messenger bot that the user has not started answers 200 with nothing sent yet (`sent_to` stays as it was), and its
-         *       `link` opens the bot.
+         *     - A session lasts **3 minutes** from its creation, or as long as the project has set. Nothing
+         *       extends it.
+         *     - A channel has a **60-second cooldown** for each recipient. During it nothing is sent and the
+         *       answer is still 200: wait for `channels[].timeout` seconds and send again.
+         *     - If the channel is a messenger bot that the user has not started, the answer is 200, nothing is sent yet, `sent_to`
+         *       does not change, and `link` opens the bot.
          *     - One recipient gets at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
          *       can choose its own numbers). Beyond that the answer is `too_many_sends`.
-         *     - After 10 wrong codes in 15 minutes or 20 a day the recipient gets no code at all: `too_many_attempts`. For codes of
-         *       4 characters it is half of that.
-         *     - Where the project orders a fall-back, the same code follows over the next channel when it does not arrive in time.
-         *     - A session that is verified, expired or locked by wrong codes is never handed out again.
-         *     - A **test login** gets a session as usual with its fixed code, and nothing is sent.
+         *     - After 10 wrong codes in 15 minutes or 20 in a day the recipient gets no more codes: `too_many_attempts`. For codes of
+         *       4 characters the limits are half as high.
+         *     - If the project has a fallback, the same code follows over the next channel when it does not arrive in time.
+         *     - A session that is verified, expired or locked by wrong codes is never returned again.
+         *     - A **test login** gets a session as usual, with its fixed code. Nothing is sent.
          *
-         *     Where the project asks for a **challenge** (see session/settings), `challenge_token` holds its answer: without one
-         *     `challenge_required`, which names the provider and the site key. An answer is judged before anything is written or
-         *     sent, and works once. A project may ask always, or only callers who look like bots. A recipient with too many wrong
-         *     codes in 15 minutes gets on by passing a challenge; then only the day's count binds. Test logins are never asked.
+         *     If the project requires a **challenge** (see session/settings), send its answer as `challenge_token`. Without one the
+         *     answer is `challenge_required`, which names the provider and the site key. The challenge is checked before anything is
+         *     written or sent, and each answer works once. A project can require a challenge from every caller, or only from callers
+         *     who look like bots. A recipient with too many wrong codes in 15 minutes can continue by solving a challenge; the daily
+         *     limit still applies. Test logins never need one.
          */
         post: operations["createSession"];
         delete?: never;
@@ -59,14 +60,16 @@ export interface paths {
          * Send the code again
          * @description Sends the session's code over a channel of your choice.
          *
-         *     It is the **same code** as before, unless the project draws a new one for every send. The channel's
-         *     60-second block is per recipient and answers `channel_timeout` while it runs; a send that failed
-         *     at every provider frees it at once. A session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
+         *     It is the **same code** as before, unless the project generates a new one for every send. During the channel's
+         *     60-second cooldown, which is per recipient, the answer is `channel_timeout`. A send that failed at
+         *     every provider ends the cooldown at once. A session has at most 5 sends; after that the answer is `too_many_sends`
+         *     without `Retry-After`.
          *
-         *     Where the project asks for a challenge, every send needs the answer to a new one, as at session/create.
+         *     If the project requires a challenge, every send needs the answer to a new one, as session/create does.
          *
-         *     A session that is not open is refused. The first of these that holds is the answer: unknown `session_not_found`,
-         *     verified `session_verified`, expired `session_expired`, locked by wrong codes `too_many_attempts`.
+         *     Only an open session can send. For any other the answer is the first of these that applies: unknown
+         *     `session_not_found`, verified `session_verified`, expired `session_expired`, locked by wrong codes
+         *     `too_many_attempts`.
          */
         post: operations["sendSession"];
         delete?: never;
@@ -86,9 +89,9 @@ export interface paths {
          * List channels
          * @description The channels to offer, in the project's order.
          *
-         *     Without `session_id`, those of the project; `is_active` then says whether the channel needs no start by the user. With
-         *     it, those for the session's recipient, with their blocks. A session locked by wrong codes is still described; a
-         *     verified one answers 409, an expired one 410.
+         *     Without `session_id`, the project's channels; `is_active` is then false for a messenger bot, which each user has to
+         *     start first. With it, the channels for the session's recipient, with their cooldowns. A session locked by wrong codes is
+         *     still described; a verified one answers 409, an expired one 410.
          */
         get: operations["listSessionChannels"];
         put?: never;
@@ -110,7 +113,8 @@ export interface paths {
         put?: never;
         /**
          * Check the code
-         * @description Compares what the user typed and, if it is right, ends the session and issues a verify token.
+         * @description Compares what the user typed with the code. If they match, ends the session and issues a verify
+         *     token.
          *
          *     **The token alone proves nothing in a browser**: send it to your server, which redeems it at session/verify.
          *
@@ -118,11 +122,12 @@ export interface paths {
          *       **5 wrong codes lock the session**, 3 where the
          *       code has 4 characters; every check after that is 429 `too_many_attempts` without `Retry-After`. Create a
          *       new session then.
-         *     - Over all sessions of a recipient: 10 wrong codes in 15 minutes and 20 a day (half of that for 4
-         *       characters), then 429 with `Retry-After`. Nothing but time or the recipient's own success resets these counts.
-         *     - Of any number of parallel right answers exactly one gets a token.
+         *     - Over all sessions of a recipient the limits are 10 wrong codes in 15 minutes and 20 in a day (half as many for
+         *       4 characters), then 429 with `Retry-After`. Only time or a correct code of the recipient resets these
+         *       counts.
+         *     - If several requests with the right code arrive at once, exactly one gets a token.
          *     - A session whose code was never sent cannot be verified: every code is wrong.
-         *     - A session that is not open answers as described at session/send.
+         *     - A session that is not open answers as described for session/send.
          */
         post: operations["checkSession"];
         delete?: never;
@@ -142,13 +147,13 @@ export interface paths {
          * Read settings
          * @description What a form needs to know before the user types a code.
          *
-         *     Without `session_id`, the project's settings, in the language that `Accept-Language` asks for if the project has it.
-         *     With it, the session's own: its language, and for a test login the form of its fixed code. A session locked by wrong
-         *     codes is still described; a verified one answers 409, an expired one 410.
+         *     Without `session_id`, the project's settings, in the language that `Accept-Language` requests if the project has it.
+         *     With it, the session's own settings: its language, and for a test login the length and characters of its fixed code. A
+         *     session locked by wrong codes is still described; a verified one answers 409, an expired one 410.
          *
-         *     `challenge.enabled` says whether you, calling now from where you are, would have to solve a challenge at session/create
-         *     or session/send. Where a project asks only on suspicion this may change from one call to the next, so be ready for
-         *     `challenge_required`.
+         *     `challenge.enabled` says whether this caller would have to solve a challenge at session/create or session/send now. If
+         *     the project requires challenges only on suspicion, this can change from one call to the next, so handle
+         *     `challenge_required` too.
          */
         get: operations["readSessionSettings"];
         put?: never;
@@ -168,11 +173,11 @@ export interface paths {
         };
         /**
          * Get a puzzle
-         * @description A puzzle for the ALTCHA widget, from version 3 on, which calls this by itself: give it the `api_key`
-         *     of session/settings as its `challenge`. The answer that the widget makes is the `challenge_token`.
+         * @description A puzzle for the ALTCHA widget, version 3 or later. The widget calls this itself: pass the `api_key`
+         *     of session/settings as its `challenge`, and send the widget's solution as `challenge_token`.
          *
-         *     It needs **no key**. A puzzle is good for two minutes, for one project, and its answer for one call. From a browser only
-         *     origins that the project lists get an answer they may read.
+         *     This endpoint needs **no key**. A puzzle is valid for two minutes and for one project; its solution works for one call.
+         *     Browsers can read the answer only on origins that the project lists.
          */
         get: operations["readChallenge"];
         put?: never;
@@ -192,11 +197,11 @@ export interface paths {
         };
         /**
          * Read the delivery
-         * @description Tells the user's side what became of the session's code, for each channel that it went over, by the
-         *     newest message there: so that a form can say that it failed and offer another channel. Why it failed stands in
-         *     session records, for your server.
+         * @description Returns, for each channel that the session's code was sent over, the status of the newest message
+         *     there. A form can use it to show that a code was not delivered and to offer another channel. Your server finds the
+         *     reason in the session records.
          *
-         *     Ask every few seconds while the user waits. A session locked by wrong codes is still described; a verified one answers
+         *     Poll every few seconds while the user waits. A session locked by wrong codes is still described; a verified one answers
          *     409, an expired one 410.
          */
         get: operations["readSessionDelivery"];
@@ -219,16 +224,16 @@ export interface paths {
         put?: never;
         /**
          * Redeem a verify token
-         * @description Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
-         *     of proof**: let the user in only if what comes back is the number or address of the account they asked for.
+         * @description Exchanges the token for the phone number or e-mail address that was verified. **This is the proof**:
+         *     let the user in only if the answer contains the number or address of the account they are logging in to.
          *
-         *     A token works once, within 60 seconds, and only with a key of the project it was issued to; of
-         *     parallel calls exactly one succeeds. The body holds either `phone` or `email`; headers name the session and the
-         *     channel, should you accept some channels only. For a test login the answer carries the header `X-Test-Login: true`;
-         *     refuse those in production if you do not use them.
+         *     A token works once, within 60 seconds, and only with a key of the project that issued it. Of several
+         *     calls at once exactly one succeeds. The body contains either `phone` or `email`; headers name the session and the
+         *     channel, in case you accept only some channels. For a test login the answer has the header `X-Test-Login: true`; if you
+         *     do not use test logins, refuse them in production.
          *
-         *     Send an `Idempotency-Key`, and a **lost answer** can be read again: repeat the call with it within the token's
-         *     60 seconds. Without the key that used it up, a used token is `verify_token_expired`.
+         *     With an `Idempotency-Key` you can read a **lost answer** again: repeat the call with the same key within the token's
+         *     60 seconds. With another key, or without one, a used token is `verify_token_expired`.
          */
         post: operations["verifySession"];
         delete?: never;
@@ -246,11 +251,11 @@ export interface paths {
         };
         /**
          * List sessions
-         * @description Lists the project's sessions, the newest first: all of them, those of one recipient (`to`), those of
-         *     one `reference` of yours, or those in one `state`.
+         * @description Lists the project's sessions, newest first: all of them, or only those of one recipient (`to`), with
+         *     one `reference`, or in one `state`.
          *
-         *     Ask again with the `after` of the answer for as long as it `has_more`. Sessions are kept as long as the project's
-         *     retention says; where the one that `after` names is gone, the answer is 404.
+         *     While `has_more` is true, repeat the request with the `after` of the answer. The project's retention decides how long
+         *     sessions are kept; if the session that `after` names was deleted, the answer is 404.
          */
         get: operations["listSessions"];
         put?: never;
@@ -270,10 +275,10 @@ export interface paths {
         };
         /**
          * Read a session
-         * @description Reads a session in whatever state it is, with its messages and what became of each.
+         * @description Reads a session in any state, with its messages and the status of each.
          *
-         *     **It proves nobody's address**: that is for session/verify alone, which the user's side cannot reach without the right
-         *     code. A session of another project is 404.
+         *     **This does not prove that the user owns the address.** Only session/verify does, because it needs a token that a client
+         *     gets for the right code. A session of another project is 404.
          */
         get: operations["readSession"];
         put?: never;
@@ -295,11 +300,10 @@ export interface paths {
         put?: never;
         /**
          * Cancel a session
-         * @description Ends an open or locked session before its time. From then on session/check and session/send answer
-         *     `session_expired`, what waits to be sent is not sent, and a create opens a new session.
+         * @description Ends an open or locked session early. From then on session/check and session/send answer
+         *     `session_expired`, messages that are still queued are not sent, and a create opens a new session.
          *
-         *     It can be repeated: a cancelled session stays as it is. One that is verified is 409, one whose time ran out 410. The
-         *     body may be left out.
+         *     Cancelling again changes nothing. A verified session is 409, an expired one 410. The request needs no body.
          */
         post: operations["cancelSession"];
         delete?: never;
@@ -319,17 +323,18 @@ export interface paths {
         put?: never;
         /**
          * Send a message
-         * @description Queues a message with your code, or with one that we draw. A 200 means that it will be tried, not
-         *     that it arrived: read the status at manual/message, or have it sent to `callback_url`.
+         * @description Queues a message with your code, or with one that we generate. A 200 means that the message is
+         *     queued, not that it arrived: read its status at manual/message, or have it sent to `callback_url`.
          *
-         *     - The message lives **10 minutes**; if it could not be sent by then, it becomes `expired`.
-         *     - Manual sends neither take nor obey the 60-second block of a channel, but they count in the
-         *       recipient's limits (`too_many_sends`).
-         *     - `provider_id` pins one provider. One that is unknown, disabled, of another channel or of another project is a
+         *     - The message expires after **10 minutes**: if it could not be sent by then, its status becomes `expired`.
+         *     - Manual sends ignore the 60-second cooldown of a channel and do not start one, but they count
+         *       towards the recipient's limits (`too_many_sends`).
+         *     - `provider_id` pins one provider. A provider that is unknown, off, of another channel or of another project is a
          *       `validation_error` on that field.
-         *     - A test login is `success` at once, and nothing is sent.
-         *     - Of parallel requests with one `Idempotency-Key` one executes and the others wait up to 5 seconds for its answer.
-         *     - Checking the code is up to you: no session belongs to it, and session/check does not know it.
+         *     - For a test login the status is `success` at once, and nothing is sent.
+         *     - Of several requests at once with the same `Idempotency-Key` one is carried out, and the others wait up to 5 seconds
+         *       for its answer.
+         *     - You check the code yourself: it belongs to no session, and session/check does not know it.
          */
         post: operations["sendMessage"];
         delete?: never;
@@ -349,7 +354,7 @@ export interface paths {
          * Read a message
          * @description Reads the status of a manual send. `success`, `failed` and `expired` are final.
          *
-         *     Only messages of manual/send can be read, and only with a key of the same project; everything else is 404.
+         *     You can read only messages of manual/send, and only with a key of the same project. Anything else is 404.
          */
         get: operations["readMessage"];
         put?: never;
@@ -371,13 +376,13 @@ export interface paths {
         put?: never;
         /**
          * Report a verified user
-         * @description Tells that the user entered the right code of a message without a session: one of manual/send, or one
-         *     that an identity system handed over by a connection.
+         * @description Reports that the user entered the right code of a message without a session: one sent by manual/send,
+         *     or one that an identity system sent through a connection.
          *
-         *     The send then counts as verified in the traffic guard, the figures, the cost per verified user and the choice of the
-         *     provider, and the recipient's number is known: see the guide to the traffic guard. A repeated report changes nothing.
+         *     The message then counts as verified in the traffic guard, the figures, the cost per verified user and the routing, and
+         *     the recipient becomes a known number: see the guide to the traffic guard. Reporting it again changes nothing.
          *
-         *     Give `message_id` or `to`. A session's message is 404: session/verify tells of it.
+         *     Give `message_id` or `to`. A message of a session is 404: session/verify reports it.
          */
         post: operations["reportVerified"];
         delete?: never;
@@ -395,7 +400,7 @@ export interface paths {
         };
         /**
          * List channels and providers
-         * @description The project's channels with the providers that serve them, in the order in which they are tried. A channel without an enabled provider is not listed.
+         * @description The project's channels with their providers, in the order in which they are tried. A channel without an active provider is not listed.
          */
         get: operations["listManualChannels"];
         put?: never;
@@ -415,15 +420,15 @@ export interface paths {
         };
         /**
          * List events
-         * @description Lists what happened in the project after a place, for a listener while you develop, or to make good
-         *     what your server missed.
+         * @description Lists the project's events after a given position: for a listener while you develop, or to catch up
+         *     on what your server missed.
          *
-         *     Ask without `after` once: the answer has no events, and the place from which new ones follow. Ask with `after=0` for the
-         *     oldest that are kept. Then ask again with the `after` of the answer, at once where it `has_more`. Whoever goes on like
-         *     this misses none.
+         *     The first request, without `after`, returns no events but the current position, from which new events follow. With
+         *     `after=0` it returns the oldest events that are kept. Then repeat the request with the `after` of the last answer, at
+         *     once while `has_more` is true. A client that does so misses no event.
          *
-         *     Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
-         *     its session or message.
+         *     Session events are listed only if the project has chosen them; it needs no webhook URL for that. An event is kept as
+         *     long as its session or message.
          */
         get: operations["listEvents"];
         put?: never;
@@ -443,7 +448,7 @@ export interface paths {
         };
         /**
          * Read one event
-         * @description Returns one event of the project, for instance to look at it again or to replay it while you develop.
+         * @description Returns one event of the project, for example to inspect it or to replay it while you develop.
          */
         get: operations["readEvent"];
         put?: never;
@@ -467,10 +472,11 @@ export interface webhooks {
         put?: never;
         /**
          * A session was opened
-         * @description A create opened a session. One that returns a live one tells nothing. `channel` is null where no code went out.
+         * @description A create opened a session. A create that returns a live session sends no event. `channel` is null if no code was sent.
          *
-         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
-         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         *     The project chooses its events. Each one is signed by Standard Webhooks with the project's webhook secret
+         *     and delivered at least once: act on each `webhook-id` once. Retries are those of a callback. No event contains the
+         *     code.
          */
         post: operations["sessionOpened"];
         delete?: never;
@@ -490,10 +496,11 @@ export interface webhooks {
         put?: never;
         /**
          * A session was verified
-         * @description The right code was entered, and a verify token was issued. **It lets nobody in**: your server redeems the token.
+         * @description The right code was entered, and a verify token was issued. **Do not let the user in because of this event**: your server has to redeem the token.
          *
-         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
-         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         *     The project chooses its events. Each one is signed by Standard Webhooks with the project's webhook secret
+         *     and delivered at least once: act on each `webhook-id` once. Retries are those of a callback. No event contains the
+         *     code.
          */
         post: operations["sessionVerified"];
         delete?: never;
@@ -513,10 +520,11 @@ export interface webhooks {
         put?: never;
         /**
          * A session was locked
-         * @description So many wrong codes were entered that the session is over.
+         * @description Too many wrong codes were entered. The session cannot be used.
          *
-         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
-         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         *     The project chooses its events. Each one is signed by Standard Webhooks with the project's webhook secret
+         *     and delivered at least once: act on each `webhook-id` once. Retries are those of a callback. No event contains the
+         *     code.
          */
         post: operations["sessionLocked"];
         delete?: never;
@@ -536,10 +544,11 @@ export interface webhooks {
         put?: never;
         /**
          * A session expired
-         * @description Its time ran out, and it was neither verified nor locked. It is told within a minute of its end.
+         * @description The session expired without being verified or locked. The event follows within a minute of its end.
          *
-         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
-         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         *     The project chooses its events. Each one is signed by Standard Webhooks with the project's webhook secret
+         *     and delivered at least once: act on each `webhook-id` once. Retries are those of a callback. No event contains the
+         *     code.
          */
         post: operations["sessionExpired"];
         delete?: never;
@@ -559,10 +568,11 @@ export interface webhooks {
         put?: never;
         /**
          * A code was refused
-         * @description A create or a send was refused by a rule of the decision log, which `reason` names. The same refusal is told once a minute, and a project gets about 60 in a minute.
+         * @description A create or a send was refused by a rule of the decision log; `reason` names it. The same refusal sends at most one event per minute, and a project gets about 60 of them per minute.
          *
-         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
-         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         *     The project chooses its events. Each one is signed by Standard Webhooks with the project's webhook secret
+         *     and delivered at least once: act on each `webhook-id` once. Retries are those of a callback. No event contains the
+         *     code.
          */
         post: operations["sessionRefused"];
         delete?: never;
@@ -582,10 +592,11 @@ export interface webhooks {
         put?: never;
         /**
          * A code was not delivered
-         * @description The code went out over `channel` and did not arrive there: the message is `failed` or `expired`, as `reason` says. Another channel may still bring it. Nothing is told of a session that was verified or cancelled before.
+         * @description The code was sent over `channel` and did not arrive: the message is `failed` or `expired`, as `reason` says. The code may still arrive over another channel. A session that was verified or cancelled before sends no such event.
          *
-         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
-         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         *     The project chooses its events. Each one is signed by Standard Webhooks with the project's webhook secret
+         *     and delivered at least once: act on each `webhook-id` once. Retries are those of a callback. No event contains the
+         *     code.
          */
         post: operations["sessionUndelivered"];
         delete?: never;
@@ -605,10 +616,11 @@ export interface webhooks {
         put?: never;
         /**
          * A message is final
-         * @description A message of a session or of manual/send is `success`, `failed` or `expired`. One whose send named a `callback_url` is told there alone.
+         * @description A message of a session or of manual/send is `success`, `failed` or `expired`. A message that was sent with a `callback_url` is reported there only.
          *
-         *     Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
-         *     once: act on each `webhook-id` once. Tried again as a callback is. No code is in it.
+         *     The project chooses its events. Each one is signed by Standard Webhooks with the project's webhook secret
+         *     and delivered at least once: act on each `webhook-id` once. Retries are those of a callback. No event contains the
+         *     code.
          */
         post: operations["messageFinishedEvent"];
         delete?: never;
@@ -639,7 +651,7 @@ export interface components {
         Channel: "sms" | "email" | "messenger_a" | "messenger_b" | "voice";
         ChannelDelivery: {
             /**
-             * @description A channel over which the session's code was to go.
+             * @description A channel that the session's code was sent over.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -649,12 +661,12 @@ export interface components {
              */
             channel: components["schemas"]["Channel"];
             /**
-             * @description What became of its newest message there.
+             * @description The status of the newest message on this channel.
              *
              *     * `pending` - on its way to a provider
-             *     * `sent` - a provider has it, and has not said that it arrived
-             *     * `delivered` - delivered, as far as the provider can tell
-             *     * `failed` - not sent, or it did not arrive: offer another channel
+             *     * `sent` - a provider accepted it and has not reported that it arrived
+             *     * `delivered` - delivered, as far as the provider knows
+             *     * `failed` - not sent or not delivered: offer another channel
              */
             status: components["schemas"]["DeliveryStatus"];
         };
@@ -666,9 +678,9 @@ export interface components {
         CodeLength: 4 | 6;
         /**
          * @description * `pending` - on its way to a provider
-         *     * `sent` - a provider has it, and has not said that it arrived
-         *     * `delivered` - delivered, as far as the provider can tell
-         *     * `failed` - not sent, or it did not arrive: offer another channel
+         *     * `sent` - a provider accepted it and has not reported that it arrived
+         *     * `delivered` - delivered, as far as the provider knows
+         *     * `failed` - not sent or not delivered: offer another channel
          * @enum {string}
          */
         DeliveryStatus: "pending" | "sent" | "delivered" | "failed";
@@ -707,7 +719,7 @@ export interface components {
          */
         ErrorCode: "parse_error" | "validation_error" | "invalid_code" | "host_not_allowed" | "missing_api_key" | "invalid_api_key" | "wrong_key_kind" | "challenge_required" | "challenge_failed" | "recipient_not_allowed" | "not_found" | "session_not_found" | "message_not_found" | "verify_token_not_found" | "method_not_allowed" | "channel_not_available" | "channel_not_active" | "session_verified" | "idempotency_conflict" | "session_expired" | "verify_token_expired" | "body_too_large" | "unsupported_media_type" | "channel_timeout" | "too_many_attempts" | "too_many_sends" | "rate_limited" | "internal_error" | "service_unavailable" | "challenge_unavailable";
         Event: {
-            /** @description The same as the `webhook-id` of the call. Act on each one once. */
+            /** @description The same as the `webhook-id` of the request. Act on each one once. */
             id: string;
             /** @description What happened, such as `session.verified` or `message.finished`. */
             type: string;
@@ -716,7 +728,7 @@ export interface components {
              * @description When it happened. ISO 8601, UTC.
              */
             timestamp: string;
-            /** @description The body of the call, as your server gets it. */
+            /** @description The body of the request, as your server gets it. */
             body: {
                 [key: string]: unknown;
             };
@@ -724,22 +736,22 @@ export interface components {
         EventList: {
             /** @description The events in the order in which they happened, at most `limit`. */
             events: components["schemas"]["Event"][];
-            /** @description What to send as `after` next. */
+            /** @description The value of `after` for the next request. */
             after: string;
-            /** @description Whether to ask on at once, as there is more after this place; also where `events` is empty. */
+            /** @description Whether more events follow: repeat the request at once. Possible even if `events` is empty. */
             has_more: boolean;
         };
         /**
          * @description * `required` - the field is missing
          *     * `null` - a required field is null
-         *     * `invalid_type` - the JSON type is another one; nothing is coerced
+         *     * `invalid_type` - the value has another JSON type; nothing is converted
          *     * `blank` - the text is empty
          *     * `too_long` - the text is longer than allowed
          *     * `invalid_choice` - not one of the listed values
-         *     * `invalid` - not of the form described
+         *     * `invalid` - not in the described format
          *     * `unknown` - well formed, but there is no such thing
-         *     * `repeated` - a query parameter stands there twice
-         *     * `unexpected` - not taken here; `detail` says what to write instead
+         *     * `repeated` - the query parameter appears twice
+         *     * `unexpected` - not accepted here; `detail` says what to use instead
          * @enum {string}
          */
         FieldErrorCode: "required" | "null" | "invalid_type" | "blank" | "too_long" | "invalid_choice" | "invalid" | "unknown" | "repeated" | "unexpected";
@@ -751,14 +763,14 @@ export interface components {
              *
              *     * `required` - the field is missing
              *     * `null` - a required field is null
-             *     * `invalid_type` - the JSON type is another one; nothing is coerced
+             *     * `invalid_type` - the value has another JSON type; nothing is converted
              *     * `blank` - the text is empty
              *     * `too_long` - the text is longer than allowed
              *     * `invalid_choice` - not one of the listed values
-             *     * `invalid` - not of the form described
+             *     * `invalid` - not in the described format
              *     * `unknown` - well formed, but there is no such thing
-             *     * `repeated` - a query parameter stands there twice
-             *     * `unexpected` - not taken here; `detail` says what to write instead
+             *     * `repeated` - the query parameter appears twice
+             *     * `unexpected` - not accepted here; `detail` says what to use instead
              */
             code: components["schemas"]["FieldErrorCode"];
             /** @description What is wrong with it, for people. */
@@ -783,11 +795,11 @@ export interface components {
         ManualMessage: {
             /**
              * Format: int64
-             * @description The message.
+             * @description The message's id.
              */
             id: number;
             /**
-             * @description The channel it went over.
+             * @description The channel it was sent over.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -797,27 +809,27 @@ export interface components {
              */
             channel: components["schemas"]["Channel"];
             /**
-             * @description Where it stands. It only moves forward.
+             * @description The message's status. It only moves forward.
              *
-             *     * `queued` - accepted by us, not taken up yet
-             *     * `sending` - being handed to a provider
-             *     * `sent` - a provider has it; its delivery receipt is awaited
-             *     * `success` - final: delivered, as far as the provider can tell
-             *     * `failed` - final: given up; `error` says why
-             *     * `expired` - final: its time ran out before it was sent, or before the receipt came; `error` says which
+             *     * `queued` - accepted by the service, waiting to be sent
+             *     * `sending` - being sent to a provider
+             *     * `sent` - a provider accepted it; its delivery report is outstanding
+             *     * `success` - final: delivered, as far as the provider knows
+             *     * `failed` - final: not delivered, no more retries; `error` says why
+             *     * `expired` - final: it expired before it was sent, or before the delivery report came; `error` says which
              */
             status: components["schemas"]["MessageStatus"];
-            /** @description Why it failed or expired, in one sentence; else null. */
+            /** @description Why it failed or expired, in one sentence; otherwise null. */
             error: string | null;
         };
         ManualMessageFinished: {
             /**
              * Format: int64
-             * @description The message.
+             * @description The message's id.
              */
             id: number;
             /**
-             * @description The channel it went over.
+             * @description The channel it was sent over.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -827,29 +839,29 @@ export interface components {
              */
             channel: components["schemas"]["Channel"];
             /**
-             * @description How it ended. It never changes again.
+             * @description The final status. It never changes again.
              *
-             *     * `success` - final: delivered, as far as the provider can tell
-             *     * `failed` - final: given up; `error` says why
-             *     * `expired` - final: its time ran out before it was sent, or before the receipt came; `error` says which
+             *     * `success` - final: delivered, as far as the provider knows
+             *     * `failed` - final: not delivered, no more retries; `error` says why
+             *     * `expired` - final: it expired before it was sent, or before the delivery report came; `error` says which
              * @enum {string}
              */
             status: "success" | "failed" | "expired";
-            /** @description Why it failed or expired, in one sentence; else null. */
+            /** @description Why it failed or expired, in one sentence; otherwise null. */
             error: string | null;
             /**
              * Format: date-time
-             * @description When it ended. ISO 8601, UTC.
+             * @description When the status became final. ISO 8601, UTC.
              */
             finished_at: string;
         };
         ManualProvider: {
             /**
              * Format: int64
-             * @description What to send as `provider_id`.
+             * @description The value to send as `provider_id`.
              */
             id: number;
-            /** @description The name that the owner gave it. */
+            /** @description The name that the owner chose. */
             name: string;
             /** @description The kind of provider, such as `smtp` or `http`. */
             type: string;
@@ -859,7 +871,7 @@ export interface components {
         /** @description A body. ``not_taken`` has a sentence for each name that is refused: what to write instead. */
         ManualSendRequest: {
             /**
-             * @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may be in another script. Otherwise it is a phone number (E.164): a plus, the country code and the number; spaces and ( ) . / - may stand between digits. Every accepted writing of one number is one recipient; spaces around it are ignored. A number that cannot exist is a `validation_error`; one that may not be sent to is `recipient_not_allowed`.
+             * @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may use any script. Otherwise it is a phone number (E.164): a plus, the country code and the number, with or without spaces and ( ) . / - between digits. All accepted spellings of a number are the same recipient; surrounding spaces are ignored. A number that cannot exist is a `validation_error`; one that gets no codes is `recipient_not_allowed`.
              * @example +46701740605
              * @example ada@example.com
              */
@@ -876,14 +888,14 @@ export interface components {
             channel: components["schemas"]["Channel"];
             /**
              * Format: int64
-             * @description Pins one provider (see manual/channels) and turns fail-over off. Left out: the channel's providers are tried in their order.
+             * @description Pins one provider (see manual/channels) and turns failover off. If left out, the channel's providers are tried in their order.
              */
             provider_id?: number | null;
-            /** @description Your own code: 4 or 6 digits, as a string. Left out: one is drawn, digits, in the project's length. */
+            /** @description Your own code: 4 or 6 digits, as a string. If left out, one is generated: digits, in the project's length. */
             code?: string | null;
             /**
              * Format: uri
-             * @description Where the finished status is sent, signed: a public https address on port 443 or 8443, without user name and fragment. See the callback of this operation.
+             * @description Where to send the final status, signed: a public https URL on port 443 or 8443, without username and fragment. See the callback of this operation.
              */
             callback_url?: string | null;
         };
@@ -894,18 +906,18 @@ export interface components {
             code: string;
             /**
              * Format: int64
-             * @description Read what became of it at manual/message/{id}.
+             * @description The message's id, for manual/message/{id}.
              */
             message_id: number;
         };
         ManualVerifiedRequest: {
             /**
              * Format: int64
-             * @description The message whose code the user entered, as manual/send named it.
+             * @description The message whose code the user entered: its id from manual/send.
              */
             message_id?: number;
             /**
-             * @description The recipient, in place of `message_id`: it stands for their newest message of the last 24 hours.
+             * @description The recipient, instead of `message_id`. It means their newest message of the last 24 hours.
              * @example +46701740605
              * @example ada@example.com
              */
@@ -919,11 +931,11 @@ export interface components {
         MessageFinished: {
             /**
              * Format: int64
-             * @description The message.
+             * @description The message's id.
              */
             id: number;
             /**
-             * @description The channel it went over.
+             * @description The channel it was sent over.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -933,33 +945,33 @@ export interface components {
              */
             channel: components["schemas"]["Channel"];
             /**
-             * @description How it ended. It never changes again.
+             * @description The final status. It never changes again.
              *
-             *     * `success` - final: delivered, as far as the provider can tell
-             *     * `failed` - final: given up; `error` says why
-             *     * `expired` - final: its time ran out before it was sent, or before the receipt came; `error` says which
+             *     * `success` - final: delivered, as far as the provider knows
+             *     * `failed` - final: not delivered, no more retries; `error` says why
+             *     * `expired` - final: it expired before it was sent, or before the delivery report came; `error` says which
              * @enum {string}
              */
             status: "success" | "failed" | "expired";
-            /** @description Why it failed or expired, in one sentence; else null. */
+            /** @description Why it failed or expired, in one sentence; otherwise null. */
             error: string | null;
             /**
              * Format: date-time
-             * @description When it ended. ISO 8601, UTC.
+             * @description When the status became final. ISO 8601, UTC.
              */
             finished_at: string;
             /** @description The session, if the message is a session's. */
             session_id?: string;
-            /** @description With `session_id`: what create was given as `reference`, if anything. */
+            /** @description With `session_id`: the `reference` that create received, if any. */
             reference?: string | null;
         };
         /**
-         * @description * `queued` - accepted by us, not taken up yet
-         *     * `sending` - being handed to a provider
-         *     * `sent` - a provider has it; its delivery receipt is awaited
-         *     * `success` - final: delivered, as far as the provider can tell
-         *     * `failed` - final: given up; `error` says why
-         *     * `expired` - final: its time ran out before it was sent, or before the receipt came; `error` says which
+         * @description * `queued` - accepted by the service, waiting to be sent
+         *     * `sending` - being sent to a provider
+         *     * `sent` - a provider accepted it; its delivery report is outstanding
+         *     * `success` - final: delivered, as far as the provider knows
+         *     * `failed` - final: not delivered, no more retries; `error` says why
+         *     * `expired` - final: it expired before it was sent, or before the delivery report came; `error` says which
          * @enum {string}
          */
         MessageStatus: "queued" | "sending" | "sent" | "success" | "failed" | "expired";
@@ -972,10 +984,10 @@ export interface components {
             type: string;
             /** @description The code in words; always the same for one code. */
             title: string;
-            /** @description The HTTP status, once more. */
+            /** @description The HTTP status, repeated. */
             status: number;
             /**
-             * @description The stable value to program against. Later versions may know more of them.
+             * @description The stable value to program against. Later versions may add codes.
              *
              *     * `parse_error` - The request body cannot be read
              *     * `validation_error` - A field is wrong
@@ -1011,13 +1023,13 @@ export interface components {
             code: components["schemas"]["ErrorCode"];
             /** @description What happened this time, in English, for people. */
             detail: string;
-            /** @description Names this request, as `X-Request-Id` does. With it the operator finds a 500 in the log. */
+            /** @description The request's id, as in `X-Request-Id`. The operator can find a 500 in the log by it. */
             request_id: string;
             /** @description With `validation_error`: every wrong field. */
             errors?: components["schemas"]["FieldProblem"][];
-            /** @description Whole seconds to wait, where waiting helps; also in `Retry-After`. */
+            /** @description Whole seconds to wait, if waiting helps; also in `Retry-After`. */
             retry_after?: number;
-            /** @description With `invalid_code`: how many tries remain. */
+            /** @description With `invalid_code`: how many attempts remain. */
             attempts_left?: number;
             /**
              * @description With `challenge_required`: whose widget to show.
@@ -1032,32 +1044,32 @@ export interface components {
             api_key?: string;
             /**
              * Format: uri
-             * @description With `channel_not_active`: the way into the messenger.
+             * @description With `channel_not_active`: the link that opens the bot.
              */
             link?: string;
         };
         Puzzle: {
-            /** @description What is to be solved. */
+            /** @description The puzzle. */
             parameters: components["schemas"]["PuzzleParameters"];
-            /** @description Ours, over the parameters. */
+            /** @description The service's signature of the parameters. */
             signature: string;
         };
         PuzzleParameters: {
-            /** @description How a try is computed. */
+            /** @description The algorithm that computes an attempt. */
             algorithm: string;
-            /** @description The iterations of one try. */
+            /** @description The iterations of one attempt. */
             cost: number;
-            /** @description The length of a try's result in bytes. */
+            /** @description The length of an attempt's result in bytes. */
             keyLength: number;
-            /** @description What the result of the right try begins with, in hexadecimal. */
+            /** @description What the result of the right attempt begins with, in hexadecimal. */
             keyPrefix: string;
             /** @description Random bytes, in hexadecimal. */
             nonce: string;
             /** @description Random bytes, in hexadecimal. */
             salt: string;
-            /** @description When it ends, in seconds since 1970. */
+            /** @description When the puzzle expires, in seconds since 1970. */
             expiresAt: number;
-            /** @description The project that it is for. */
+            /** @description The project that the puzzle is for. */
             data: {
                 [key: string]: string;
             };
@@ -1075,9 +1087,9 @@ export interface components {
              *     * `voice` - Voice call
              */
             type: components["schemas"]["Channel"];
-            /** @description Whether a code can reach the user over it now. False for a messenger bot that the user has not started: show `link` then. */
+            /** @description Whether a code can reach the user over this channel now. False for a messenger bot that the user has not started: show `link` then. */
             is_active: boolean;
-            /** @description Whole seconds until a code can be sent over this channel again; 0 means now. The block is per recipient and channel, so it outlives the session. */
+            /** @description Whole seconds until a code can be sent over this channel again; 0 means now. This cooldown is per recipient and channel, so it continues after the session ends. */
             timeout: number;
             /**
              * Format: uri
@@ -1086,15 +1098,15 @@ export interface components {
             image_url: string;
             /**
              * Format: uri
-             * @description Where to send the user for this channel: a messenger's bot, which the user has to start. Of any other channel it is the owner's address for it or the project's site, and no step of the verification. Always absolute.
+             * @description Where to send the user for this channel: for a messenger, the bot that the user has to start. For other channels it is the link that the owner set, or the project's site; the verification does not need it. Always an absolute URL.
              */
             link: string;
         };
         /** @description A body. ``not_taken`` has a sentence for each name that is refused: what to write instead. */
         SessionCheckRequest: {
-            /** @description The session: a ULID, 26 characters in capitals. */
+            /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;
-            /** @description What the user typed, as a string. Spaces around it and lower case do not matter. Every string of 1 to 32 characters spends a try; an empty, longer or non-string one spends none. */
+            /** @description What the user typed, as a string. Spaces around it and lower case do not matter. Any string of 1 to 32 characters counts as an attempt; an empty or longer one, or another type, does not. */
             code: string;
         };
         SessionCheckResponse: {
@@ -1103,19 +1115,19 @@ export interface components {
              * @description Send it to your server, which redeems it at session/verify within 60 seconds. It works once.
              */
             verify_token: string;
-            /** @description Whether the recipient is one of the project's test logins. Recipients of a test project are none. */
+            /** @description Whether the recipient is one of the project's test logins. Always false for the recipients of a test project. */
             is_test: boolean;
         };
         /** @description A body that names the channel as ``type`` or as ``channel``. Its fields have it as ``channel``. */
         SessionCreateRequest: {
             /**
-             * @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may be in another script. Otherwise it is a phone number (E.164): a plus, the country code and the number; spaces and ( ) . / - may stand between digits. Every accepted writing of one number is one recipient; spaces around it are ignored. A number that cannot exist is a `validation_error`; one that may not be sent to is `recipient_not_allowed`.
+             * @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may use any script. Otherwise it is a phone number (E.164): a plus, the country code and the number, with or without spaces and ( ) . / - between digits. All accepted spellings of a number are the same recipient; surrounding spaces are ignored. A number that cannot exist is a `validation_error`; one that gets no codes is `recipient_not_allowed`.
              * @example +46701740605
              * @example ada@example.com
              */
             to: string;
             /**
-             * @description The channel to send over. Left out (or null): the channel that this recipient last verified with, else the one a code last reached them over, else the project's default.
+             * @description The channel to send over. If left out or null: the channel over which this recipient was last verified, otherwise the one over which a code last reached them, otherwise the project's default.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -1125,7 +1137,7 @@ export interface components {
              */
             type?: components["schemas"]["Channel"] | null;
             /**
-             * @description The same as `type`, by the name that it has elsewhere. Give one of the two.
+             * @description Another name for `type`, which the manual endpoints use. Give only one of the two.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -1134,26 +1146,26 @@ export interface components {
              *     * `voice` - Voice call
              */
             channel?: components["schemas"]["Channel"] | null;
-            /** @description Left out, true. False only creates the session, sends nothing and spends no send limit. */
+            /** @description True if left out. False only creates the session: nothing is sent or counted towards send limits. */
             send?: boolean | null;
             /**
-             * @description Your own word for this verification, such as the id of a login: your server finds the session by it, and events tell it. It proves nothing, as whoever has the API key can write it. Where a live session is returned, a new one replaces the old.
+             * @description Your own reference for this verification, such as the id of a login. Your server can find the session by it, and events contain it. It proves nothing, because anyone with the API key can set it. If create returns a live session, a new reference replaces the old one.
              * @example login-4711
              */
             reference?: string | null;
-            /** @description The answer to a challenge, as the provider's widget makes it. Needed where `challenge.enabled` of session/settings is true. It works once. */
+            /** @description The answer to a challenge, as the provider's widget returns it. Required if `challenge.enabled` of session/settings is true. It works once. */
             challenge_token?: string | null;
         };
         SessionCreateResponse: {
-            /** @description The session: a ULID, 26 characters in capitals. */
+            /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;
             /**
              * Format: date-time
-             * @description When the session ends, which nothing puts off. ISO 8601, UTC.
+             * @description When the session expires. Nothing extends it. ISO 8601, UTC.
              */
             session_expired_at: string;
             /**
-             * @description The channel over which this session's code last went (or is going) out; **null when none has yet**, as after `send: false`.
+             * @description The channel over which this session's code was last sent or is being sent; **null if it was not sent yet**, for example after `send: false`.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -1162,14 +1174,14 @@ export interface components {
              *     * `voice` - Voice call
              */
             sent_to: components["schemas"]["Channel"] | null;
-            /** @description The channels this recipient can be reached over, in order. */
+            /** @description The channels that can reach this recipient, in order. */
             channels: components["schemas"]["SessionChannel"][];
         };
         SessionDelivery: {
-            /** @description The channels, the first that was tried first. */
+            /** @description The channels, in the order in which they were first tried. */
             channels: components["schemas"]["ChannelDelivery"][];
         };
-        /** @description What became of a session. Further members may be added. */
+        /** @description Something that happened to a session. Further members may be added. */
         SessionEvent: {
             /**
              * @description What happened.
@@ -1177,9 +1189,9 @@ export interface components {
              *     * `session.opened` - a session was opened
              *     * `session.verified` - the right code was entered
              *     * `session.locked` - wrong codes locked it
-             *     * `session.expired` - its time ran out, and it was neither verified nor locked
-             *     * `session.refused` - a code was asked for and did not go out
-             *     * `session.undelivered` - a code went out over a channel, and did not arrive
+             *     * `session.expired` - it expired without being verified or locked
+             *     * `session.refused` - a request for a code was refused
+             *     * `session.undelivered` - a code was sent over a channel and did not arrive
              */
             type: components["schemas"]["SessionEventType"];
             /**
@@ -1191,14 +1203,14 @@ export interface components {
             data: components["schemas"]["SessionEventData"];
         };
         SessionEventData: {
-            /** @description The session; null for a refused create, which opens none. */
+            /** @description The session; null for a refused create, which opens no session. */
             session_id: string | null;
-            /** @description What create was given as `reference`, if anything. */
+            /** @description The `reference` that create received, if any. */
             reference: string | null;
-            /** @description The recipient, most of it masked; the whole address where the project says so. */
+            /** @description The recipient, mostly masked; the full address if the project allows it in events. */
             recipient: string;
             /**
-             * @description The channel over which its code last went at that moment, if any; with `session.undelivered` the one over which it did not arrive.
+             * @description The channel its code had last been sent over at that moment, if any; with `session.undelivered` the channel on which it did not arrive.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -1207,7 +1219,7 @@ export interface components {
              *     * `voice` - Voice call
              */
             channel: components["schemas"]["Channel"] | null;
-            /** @description With `session.refused`: the rule of the decision log. With `session.undelivered`: `failed` or `expired`. Else null. */
+            /** @description With `session.refused`: the rule of the decision log. With `session.undelivered`: `failed` or `expired`. Otherwise null. */
             reason: string | null;
             /** @description The session's language. */
             language: string | null;
@@ -1220,7 +1232,7 @@ export interface components {
             created_at: string | null;
             /**
              * Format: date-time
-             * @description When the session ends.
+             * @description When the session expires.
              */
             expires_at: string | null;
         };
@@ -1228,28 +1240,28 @@ export interface components {
          * @description * `session.opened` - a session was opened
          *     * `session.verified` - the right code was entered
          *     * `session.locked` - wrong codes locked it
-         *     * `session.expired` - its time ran out, and it was neither verified nor locked
-         *     * `session.refused` - a code was asked for and did not go out
-         *     * `session.undelivered` - a code went out over a channel, and did not arrive
+         *     * `session.expired` - it expired without being verified or locked
+         *     * `session.refused` - a request for a code was refused
+         *     * `session.undelivered` - a code was sent over a channel and did not arrive
          * @enum {string}
          */
         SessionEventType: "session.opened" | "session.verified" | "session.locked" | "session.expired" | "session.refused" | "session.undelivered";
         SessionList: {
-            /** @description The sessions, the newest first, at most `limit`. */
+            /** @description The sessions, newest first, at most `limit`. */
             sessions: components["schemas"]["SessionRecord"][];
-            /** @description Whether older ones may follow. Where only one `state` is asked for, an answer may be empty then. */
+            /** @description Whether older sessions may follow. If you filter by `state`, an answer can be empty and still have more. */
             has_more: boolean;
-            /** @description What to send as `after` next; null at the end of the list. */
+            /** @description The value of `after` for the next request; null at the end. */
             after: string | null;
         };
         SessionMessage: {
             /**
              * Format: int64
-             * @description The message.
+             * @description The message's id.
              */
             id: number;
             /**
-             * @description The channel it went over.
+             * @description The channel it was sent over.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -1259,47 +1271,47 @@ export interface components {
              */
             channel: components["schemas"]["Channel"];
             /**
-             * @description Where it stands. It only moves forward.
+             * @description The message's status. It only moves forward.
              *
-             *     * `queued` - accepted by us, not taken up yet
-             *     * `sending` - being handed to a provider
-             *     * `sent` - a provider has it; its delivery receipt is awaited
-             *     * `success` - final: delivered, as far as the provider can tell
-             *     * `failed` - final: given up; `error` says why
-             *     * `expired` - final: its time ran out before it was sent, or before the receipt came; `error` says which
+             *     * `queued` - accepted by the service, waiting to be sent
+             *     * `sending` - being sent to a provider
+             *     * `sent` - a provider accepted it; its delivery report is outstanding
+             *     * `success` - final: delivered, as far as the provider knows
+             *     * `failed` - final: not delivered, no more retries; `error` says why
+             *     * `expired` - final: it expired before it was sent, or before the delivery report came; `error` says which
              */
             status: components["schemas"]["MessageStatus"];
-            /** @description Why it failed or expired, in one sentence; else null. */
+            /** @description Why it failed or expired, in one sentence; otherwise null. */
             error: string | null;
             /**
              * Format: date-time
-             * @description When it was asked for.
+             * @description When it was queued.
              */
             created_at: string;
             /**
              * Format: date-time
-             * @description When it ended; null until then.
+             * @description When its status became final; null until then.
              */
             finished_at: string | null;
         };
         /** @description A session as your server sees it. Further members may be added. */
         SessionRecord: {
-            /** @description The session: a ULID, 26 characters in capitals. */
+            /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;
             /**
-             * @description What became of it.
+             * @description The session's state.
              *
              *     * `open` - its code can be sent and checked
-             *     * `locked` - wrong codes locked it, and it has not ended
+             *     * `locked` - locked by wrong codes and not expired yet
              *     * `verified` - the right code was entered
-             *     * `expired` - its time ran out, or its test login was changed
-             *     * `cancelled` - your server ended it
+             *     * `expired` - it expired, or its test login was changed
+             *     * `cancelled` - your server cancelled it
              */
             state: components["schemas"]["SessionState"];
-            /** @description The whole phone number or e-mail address; null once the project keeps it no longer. It is **not verified** before `redeemed_at`. */
+            /** @description The full phone number or e-mail address; null after the project's retention has deleted it. It is **not verified** before `redeemed_at`. */
             recipient: string | null;
             /**
-             * @description The channel over which its code last went; null until then.
+             * @description The channel its code was last sent over; null if none.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -1308,11 +1320,11 @@ export interface components {
              *     * `voice` - Voice call
              */
             channel: components["schemas"]["Channel"] | null;
-            /** @description What create was given as `reference`, if anything. */
+            /** @description The `reference` that create received, if any. */
             reference: string | null;
             /** @description The language of its messages. */
             language: string;
-            /** @description Whether a test login opened it. Recipients of a test project are none. */
+            /** @description Whether a test login opened it. Always false for the recipients of a test project. */
             is_test: boolean;
             /** @description How many codes were entered, right or wrong. */
             attempts: number;
@@ -1323,7 +1335,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When it ends, or was ended.
+             * @description When it expires or was cancelled.
              */
             expires_at: string;
             /**
@@ -1333,20 +1345,20 @@ export interface components {
             verified_at: string | null;
             /**
              * Format: date-time
-             * @description When session/verify was told the address: the moment of proof.
+             * @description When session/verify returned the address. Only then the address is proven.
              */
             redeemed_at: string | null;
             /**
              * Format: date-time
-             * @description When your server ended it.
+             * @description When your server cancelled it.
              */
             cancelled_at: string | null;
-            /** @description Its messages, the earliest first, while the project keeps them. */
+            /** @description Its messages, oldest first, as long as the project keeps them. */
             messages: components["schemas"]["SessionMessage"][];
         };
         /** @description A body that names the channel as ``type`` or as ``channel``. Its fields have it as ``channel``. */
         SessionSendRequest: {
-            /** @description The session: a ULID, 26 characters in capitals. */
+            /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;
             /**
              * @description The channel to send over.
@@ -1359,7 +1371,7 @@ export interface components {
              */
             type?: components["schemas"]["Channel"];
             /**
-             * @description The same as `type`, by the name that it has elsewhere. Give one of the two.
+             * @description Another name for `type`, which the manual endpoints use. Give only one of the two.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -1368,18 +1380,18 @@ export interface components {
              *     * `voice` - Voice call
              */
             channel?: components["schemas"]["Channel"];
-            /** @description The answer to a challenge, as the provider's widget makes it. Needed where `challenge.enabled` of session/settings is true. It works once. */
+            /** @description The answer to a challenge, as the provider's widget returns it. Required if `challenge.enabled` of session/settings is true. It works once. */
             challenge_token?: string | null;
         } & (unknown | unknown);
         SessionSendResponse: {
-            /** @description The session: a ULID, 26 characters in capitals. */
+            /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;
             /**
              * Format: date-time
-             * @description When the session ends, which nothing puts off. ISO 8601, UTC.
+             * @description When the session expires. Nothing extends it. ISO 8601, UTC.
              */
             session_expired_at: string;
-            /** @description The channel the code went out over, with its block now running. */
+            /** @description The channel the code was sent over, with its new cooldown. */
             channel: components["schemas"]["SessionChannel"];
         };
         SessionSettings: {
@@ -1387,18 +1399,18 @@ export interface components {
             language: string;
             /** @description The project. */
             project: components["schemas"]["SessionSettingsProject"];
-            /** @description What the code looks like; for a test login that of its fixed code. */
+            /** @description What the code looks like; for a test login, what its fixed code looks like. */
             code: components["schemas"]["SessionSettingsCode"];
             /** @description Bot protection. */
             challenge: components["schemas"]["SessionSettingsChallenge"];
         };
         SessionSettingsChallenge: {
-            /** @description Whether a challenge must be solved by this caller. */
+            /** @description Whether this caller has to solve a challenge. */
             enabled: boolean;
-            /** @description The site key of the challenge provider, for `altcha` the address of its puzzles; null while `enabled` is false. */
+            /** @description The site key of the challenge provider; for `altcha` the URL of its puzzles. Null if `enabled` is false. */
             api_key: string | null;
             /**
-             * @description The challenge provider; absent while `enabled` is false.
+             * @description The challenge provider; absent if `enabled` is false.
              *
              *     * `altcha` - ALTCHA (proof of work, no external service)
              *     * `turnstile` - Cloudflare Turnstile
@@ -1415,9 +1427,9 @@ export interface components {
              *     * `6` - 5 wrong codes lock the session
              */
             length: components["schemas"]["CodeLength"];
-            /** @description Whether the code may hold digits. */
+            /** @description Whether the code can contain digits. */
             digits: boolean;
-            /** @description Whether the code may hold letters: A to Z without I, L and O. With both, the digits 0 and 1 are left out. */
+            /** @description Whether the code can contain letters: A to Z without I, L and O. If it can contain both, the digits 0 and 1 are not used. */
             letters: boolean;
         };
         SessionSettingsProject: {
@@ -1426,10 +1438,10 @@ export interface components {
         };
         /**
          * @description * `open` - its code can be sent and checked
-         *     * `locked` - wrong codes locked it, and it has not ended
+         *     * `locked` - locked by wrong codes and not expired yet
          *     * `verified` - the right code was entered
-         *     * `expired` - its time ran out, or its test login was changed
-         *     * `cancelled` - your server ended it
+         *     * `expired` - it expired, or its test login was changed
+         *     * `cancelled` - your server cancelled it
          * @enum {string}
          */
         SessionState: "open" | "locked" | "verified" | "expired" | "cancelled";
@@ -1455,15 +1467,15 @@ export interface components {
     parameters: never;
     requestBodies: never;
     headers: {
-        /** @description The request's id: yours if it was well formed, else ours. */
+        /** @description The request's id: yours if it was well formed, otherwise a generated one. */
         "X-Request-Id": string;
-        /** @description Answers are never to be stored. */
+        /** @description Answers must not be stored. */
         "Cache-Control": "no-store";
-        /** @description Whole seconds to wait; present where waiting helps. */
+        /** @description Whole seconds to wait; present if waiting helps. */
         "Retry-After": number;
-        /** @description The limits that this request counted against, by draft-ietf-httpapi-ratelimit-headers-10: the limit's name, `q` requests in `w` seconds. Absent where none holds for this caller. */
+        /** @description The limits that this request counted towards, as in draft-ietf-httpapi-ratelimit-headers-10: the limit's name, `q` requests in `w` seconds. Absent if no limit applies to this caller. */
         "RateLimit-Policy": string;
-        /** @description What is left of these limits: `r` requests and, where nothing is left, `t` seconds until it is whole again. */
+        /** @description What remains of these limits: `r` requests and, if none remain, `t` seconds until the limit is reset. */
         RateLimit: string;
     };
     pathItems: never;
@@ -1474,11 +1486,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The user's languages, as browsers send them. The best match among the project's languages is used for the messages; without a match, the language last known of the recipient, else the project's. */
+                /** @description The user's languages, as browsers send them. Messages use the best match among the project's languages; without a match, the recipient's last known language, or else the project's. */
                 "Accept-Language"?: string;
-                /** @description The end user's IP address, where a server of yours calls for them: limits, the traffic guard and challenges then go by it. It counts from the project's server addresses alone, and is ignored from anybody else. One that is no public address is a `validation_error`. */
+                /** @description The end user's IP address, if your server makes the request for them: limits, the traffic guard and challenges then apply to this address. It is accepted only from the project's server addresses and ignored from anyone else. An address that is not public is a `validation_error`. */
                 "X-Client-Address"?: string;
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -1490,7 +1502,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The session, new or still alive. */
+            /** @description The session, new or still live. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1536,7 +1548,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not in this state: `channel_not_available` */
+            /** @description Not possible in this state: `channel_not_available` */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1583,7 +1595,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1594,7 +1606,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable`, `challenge_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable`, `challenge_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1612,9 +1624,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The end user's IP address, where a server of yours calls for them: limits, the traffic guard and challenges then go by it. It counts from the project's server addresses alone, and is ignored from anybody else. One that is no public address is a `validation_error`. */
+                /** @description The end user's IP address, if your server makes the request for them: limits, the traffic guard and challenges then apply to this address. It is accepted only from the project's server addresses and ignored from anyone else. An address that is not public is a `validation_error`. */
                 "X-Client-Address"?: string;
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -1670,7 +1682,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `session_not_found` */
+            /** @description Not found: `session_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1681,7 +1693,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not in this state: `channel_not_available`, `channel_not_active`, `session_verified` */
+            /** @description Not possible in this state: `channel_not_available`, `channel_not_active`, `session_verified` */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1692,7 +1704,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over: `session_expired` */
+            /** @description Expired: `session_expired` */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1737,7 +1749,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1748,7 +1760,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable`, `challenge_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable`, `challenge_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1765,11 +1777,11 @@ export interface operations {
     listSessionChannels: {
         parameters: {
             query?: {
-                /** @description A session that has not expired. With it the answer describes this session, without it the project. Give it once at most, and not empty. */
+                /** @description A session that has not expired. With it the answer describes this session, without it the project. It must not be empty or repeated. */
                 session_id?: string;
             };
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -1821,7 +1833,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `session_not_found` */
+            /** @description Not found: `session_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1832,7 +1844,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not in this state: `session_verified` */
+            /** @description Not possible in this state: `session_verified` */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1843,7 +1855,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over: `session_expired` */
+            /** @description Expired: `session_expired` */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1866,7 +1878,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1877,7 +1889,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1895,9 +1907,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The end user's IP address, where a server of yours calls for them: limits, the traffic guard and challenges then go by it. It counts from the project's server addresses alone, and is ignored from anybody else. One that is no public address is a `validation_error`. */
+                /** @description The end user's IP address, if your server makes the request for them: limits, the traffic guard and challenges then apply to this address. It is accepted only from the project's server addresses and ignored from anyone else. An address that is not public is a `validation_error`. */
                 "X-Client-Address"?: string;
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -1953,7 +1965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `session_not_found` */
+            /** @description Not found: `session_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1964,7 +1976,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not in this state: `session_verified` */
+            /** @description Not possible in this state: `session_verified` */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1975,7 +1987,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over: `session_expired` */
+            /** @description Expired: `session_expired` */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2020,7 +2032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2031,7 +2043,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2048,15 +2060,15 @@ export interface operations {
     readSessionSettings: {
         parameters: {
             query?: {
-                /** @description A session that has not expired. With it the answer describes this session, without it the project. Give it once at most, and not empty. */
+                /** @description A session that has not expired. With it the answer describes this session, without it the project. It must not be empty or repeated. */
                 session_id?: string;
             };
             header?: {
-                /** @description The user's languages, as browsers send them. The best match among the project's languages is used for the messages; without a match, the language last known of the recipient, else the project's. */
+                /** @description The user's languages, as browsers send them. Messages use the best match among the project's languages; without a match, the recipient's last known language, or else the project's. */
                 "Accept-Language"?: string;
-                /** @description The end user's IP address, where a server of yours calls for them: limits, the traffic guard and challenges then go by it. It counts from the project's server addresses alone, and is ignored from anybody else. One that is no public address is a `validation_error`. */
+                /** @description The end user's IP address, if your server makes the request for them: limits, the traffic guard and challenges then apply to this address. It is accepted only from the project's server addresses and ignored from anyone else. An address that is not public is a `validation_error`. */
                 "X-Client-Address"?: string;
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -2108,7 +2120,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `session_not_found` */
+            /** @description Not found: `session_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2119,7 +2131,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not in this state: `session_verified` */
+            /** @description Not possible in this state: `session_verified` */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2130,7 +2142,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over: `session_expired` */
+            /** @description Expired: `session_expired` */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2153,7 +2165,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2164,7 +2176,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2181,11 +2193,11 @@ export interface operations {
     readChallenge: {
         parameters: {
             query: {
-                /** @description The project's public id, as it stands in the `api_key` of session/settings. */
+                /** @description The project's public id, which the `api_key` of session/settings contains. */
                 project: string;
             };
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -2217,7 +2229,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `not_found` */
+            /** @description Not found: `not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2242,7 +2254,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2253,7 +2265,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2270,11 +2282,11 @@ export interface operations {
     readSessionDelivery: {
         parameters: {
             query: {
-                /** @description A session that has not ended. Give it once. */
+                /** @description A session that has not ended. It must not be repeated. */
                 session_id: string;
             };
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -2326,7 +2338,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `session_not_found` */
+            /** @description Not found: `session_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2337,7 +2349,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not in this state: `session_verified` */
+            /** @description Not possible in this state: `session_verified` */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2348,7 +2360,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over: `session_expired` */
+            /** @description Expired: `session_expired` */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2371,7 +2383,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2382,7 +2394,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2400,9 +2412,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Lets a lost answer be read again: whoever repeats the call with the key that used the token up gets the same answer, as long as the token would be good. 1 to 255 visible ASCII characters; a random UUID is a good choice. */
+                /** @description Lets you read a lost answer again: a call with the key that redeemed the token gets the same answer until the token would have expired. 1 to 255 visible ASCII characters; a random UUID is a good choice. */
                 "Idempotency-Key"?: string;
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -2414,7 +2426,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Who it was. */
+            /** @description The verified number or address. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2423,7 +2435,7 @@ export interface operations {
                     "X-Session-Id"?: string;
                     /** @description The channel over which its code last went. */
                     "X-Channel"?: "sms" | "email" | "messenger_a" | "messenger_b" | "voice";
-                    /** @description Present only where this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present only if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotency-Replayed"?: "true";
                     /** @description Present only for a recipient in the project's table of test logins. */
                     "X-Test-Login"?: "true";
@@ -2466,7 +2478,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `verify_token_not_found` */
+            /** @description Not found: `verify_token_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2477,7 +2489,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over: `verify_token_expired` */
+            /** @description Expired: `verify_token_expired` */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2522,7 +2534,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2533,7 +2545,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2550,7 +2562,7 @@ export interface operations {
     listSessions: {
         parameters: {
             query?: {
-                /** @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may be in another script. Otherwise it is a phone number (E.164): a plus, the country code and the number; spaces and ( ) . / - may stand between digits. Every accepted writing of one number is one recipient; spaces around it are ignored. A number that cannot exist is a `validation_error`; one that may not be sent to is `recipient_not_allowed`. */
+                /** @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may use any script. Otherwise it is a phone number (E.164): a plus, the country code and the number, with or without spaces and ( ) . / - between digits. All accepted spellings of a number are the same recipient; surrounding spaces are ignored. A number that cannot exist is a `validation_error`; one that gets no codes is `recipient_not_allowed`. */
                 to?: string;
                 /** @description Only sessions that were created with this `reference`. */
                 reference?: string;
@@ -2558,19 +2570,19 @@ export interface operations {
                  * @description Only sessions in this state.
                  *
                  *     * `open` - its code can be sent and checked
-                 *     * `locked` - wrong codes locked it, and it has not ended
+                 *     * `locked` - locked by wrong codes and not expired yet
                  *     * `verified` - the right code was entered
-                 *     * `expired` - its time ran out, or its test login was changed
-                 *     * `cancelled` - your server ended it
+                 *     * `expired` - it expired, or its test login was changed
+                 *     * `cancelled` - your server cancelled it
                  */
                 state?: "open" | "locked" | "verified" | "expired" | "cancelled";
-                /** @description How many sessions are answered at most. */
+                /** @description How many sessions to return at most. */
                 limit?: number;
-                /** @description The `after` of an earlier answer: the sessions that are older than this one follow. */
+                /** @description The `after` of an earlier answer. The answer continues with older sessions. */
                 after?: string;
             };
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -2622,7 +2634,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `session_not_found` */
+            /** @description Not found: `session_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2645,7 +2657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2656,7 +2668,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2674,11 +2686,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path: {
-                /** @description The session. What is no such id is 404. */
+                /** @description The session. Anything that is not a session id is 404. */
                 session_id: string;
             };
             cookie?: never;
@@ -2729,7 +2741,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `not_found`, `session_not_found` */
+            /** @description Not found: `not_found`, `session_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2752,7 +2764,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2763,7 +2775,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2781,11 +2793,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path: {
-                /** @description The session. What is no such id is 404. */
+                /** @description The session. Anything that is not a session id is 404. */
                 session_id: string;
             };
             cookie?: never;
@@ -2836,7 +2848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `not_found`, `session_not_found` */
+            /** @description Not found: `not_found`, `session_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2847,7 +2859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not in this state: `session_verified` */
+            /** @description Not possible in this state: `session_verified` */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2858,7 +2870,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Over: `session_expired` */
+            /** @description Expired: `session_expired` */
             410: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2881,7 +2893,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2892,7 +2904,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2910,9 +2922,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Makes a repetition safe: the same key with the same body gives the same answer and sends nothing again, for 24 hours and per project. Bodies are compared as parsed JSON. Only successes are kept: after a refusal the same key may be used again. 1 to 255 visible ASCII characters; a random UUID is a good choice. */
+                /** @description Makes a retry safe: for 24 hours, the same key with the same body in the same project returns the same answer and sends nothing again. Bodies are compared as parsed JSON. Only successes are kept: after a refusal you can use the same key again. 1 to 255 visible ASCII characters; a random UUID is a good choice. */
                 "Idempotency-Key"?: string;
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -2931,7 +2943,7 @@ export interface operations {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     RateLimit: components["headers"]["RateLimit"];
-                    /** @description Present only where this is the answer of an earlier request with the same `Idempotency-Key`. */
+                    /** @description Present only if this is the answer to an earlier request with the same `Idempotency-Key`. */
                     "Idempotency-Replayed"?: "true";
                     [name: string]: unknown;
                 };
@@ -2972,7 +2984,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not in this state: `channel_not_available`, `channel_not_active`, `idempotency_conflict` */
+            /** @description Not possible in this state: `channel_not_available`, `channel_not_active`, `idempotency_conflict` */
             409: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3020,7 +3032,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3031,7 +3043,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3049,7 +3061,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -3104,7 +3116,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `message_not_found` */
+            /** @description Not found: `message_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3127,7 +3139,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3138,7 +3150,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3156,7 +3168,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -3212,7 +3224,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `message_not_found` */
+            /** @description Not found: `message_not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3257,7 +3269,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3268,7 +3280,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3286,7 +3298,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -3350,7 +3362,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3361,7 +3373,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3378,15 +3390,15 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description The `after` of an earlier answer, or `0`. Give it once at most, and not empty. */
+                /** @description The `after` of an earlier answer, or `0`. It must not be empty or repeated. */
                 after?: string;
-                /** @description How many events are answered at most. */
+                /** @description How many events to return at most. */
                 limit?: number;
-                /** @description The types that are wanted, with commas between; all where it is left out. */
+                /** @description The types to list, separated by commas. If left out, all types. */
                 type?: ("message.finished" | "session.opened" | "session.verified" | "session.locked" | "session.expired" | "session.refused" | "session.undelivered")[];
             };
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path?: never;
@@ -3450,7 +3462,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3461,7 +3473,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3479,7 +3491,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your name for this request, which the answer carries: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by an id of ours. */
+                /** @description Your id for this request, which the answer returns: 1 to 64 characters of `A-Za-z0-9._-`. Anything else is replaced by a generated id. */
                 "X-Request-Id"?: string;
             };
             path: {
@@ -3534,7 +3546,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Not there: `not_found` */
+            /** @description Not found: `not_found` */
             404: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3557,7 +3569,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Our fault: `internal_error` */
+            /** @description Internal error: `internal_error` */
             500: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3568,7 +3580,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description Briefly away: `service_unavailable` */
+            /** @description Temporarily unavailable: `service_unavailable` */
             503: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3586,11 +3598,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                /** @description The event's id, the same on every retry: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
                 "webhook-id": string;
-                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                /** @description When this request was made, in seconds since 1970. Reject anything older than five minutes. */
                 "webhook-timestamp": string;
-                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                /** @description One or more signatures, separated by spaces: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is what follows `whsec_` in the project's webhook secret, decoded from base64. One matching signature is enough; after a rotation two secrets sign. */
                 "webhook-signature": string;
             };
             path?: never;
@@ -3618,11 +3630,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                /** @description The event's id, the same on every retry: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
                 "webhook-id": string;
-                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                /** @description When this request was made, in seconds since 1970. Reject anything older than five minutes. */
                 "webhook-timestamp": string;
-                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                /** @description One or more signatures, separated by spaces: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is what follows `whsec_` in the project's webhook secret, decoded from base64. One matching signature is enough; after a rotation two secrets sign. */
                 "webhook-signature": string;
             };
             path?: never;
@@ -3650,11 +3662,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                /** @description The event's id, the same on every retry: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
                 "webhook-id": string;
-                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                /** @description When this request was made, in seconds since 1970. Reject anything older than five minutes. */
                 "webhook-timestamp": string;
-                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                /** @description One or more signatures, separated by spaces: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is what follows `whsec_` in the project's webhook secret, decoded from base64. One matching signature is enough; after a rotation two secrets sign. */
                 "webhook-signature": string;
             };
             path?: never;
@@ -3682,11 +3694,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                /** @description The event's id, the same on every retry: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
                 "webhook-id": string;
-                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                /** @description When this request was made, in seconds since 1970. Reject anything older than five minutes. */
                 "webhook-timestamp": string;
-                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                /** @description One or more signatures, separated by spaces: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is what follows `whsec_` in the project's webhook secret, decoded from base64. One matching signature is enough; after a rotation two secrets sign. */
                 "webhook-signature": string;
             };
             path?: never;
@@ -3714,11 +3726,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                /** @description The event's id, the same on every retry: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
                 "webhook-id": string;
-                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                /** @description When this request was made, in seconds since 1970. Reject anything older than five minutes. */
                 "webhook-timestamp": string;
-                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                /** @description One or more signatures, separated by spaces: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is what follows `whsec_` in the project's webhook secret, decoded from base64. One matching signature is enough; after a rotation two secrets sign. */
                 "webhook-signature": string;
             };
             path?: never;
@@ -3746,11 +3758,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                /** @description The event's id, the same on every retry: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
                 "webhook-id": string;
-                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                /** @description When this request was made, in seconds since 1970. Reject anything older than five minutes. */
                 "webhook-timestamp": string;
-                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                /** @description One or more signatures, separated by spaces: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is what follows `whsec_` in the project's webhook secret, decoded from base64. One matching signature is enough; after a rotation two secrets sign. */
                 "webhook-signature": string;
             };
             path?: never;
@@ -3778,11 +3790,11 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description Names the event, the same at every try: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
+                /** @description The event's id, the same on every retry: `msg_` and the message's id, or `evt_` and the event's. Handle each one once. */
                 "webhook-id": string;
-                /** @description When this call was made, in seconds since 1970. Refuse what is older than five minutes. */
+                /** @description When this request was made, in seconds since 1970. Reject anything older than five minutes. */
                 "webhook-timestamp": string;
-                /** @description One or more signatures with a space between: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed by the bytes that stand in base64 after `whsec_` in a webhook secret of the project. One that fits is enough; after a rotation two secrets sign. */
+                /** @description One or more signatures, separated by spaces: `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`. The key is what follows `whsec_` in the project's webhook secret, decoded from base64. One matching signature is enough; after a rotation two secrets sign. */
                 "webhook-signature": string;
             };
             path?: never;

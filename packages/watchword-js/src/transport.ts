@@ -6,7 +6,7 @@ const FIRST_WAIT_SECONDS = 0.25; // before the first repetition; doubled before 
 // What Node.js, Deno and Bun call a connection that was never made: the service did not get the request.
 const NEVER_SENT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT", "ConnectionRefused"]);
 
-/** How much must be known of a call's failure before it is repeated; each value includes those before it. */
+/** How much must be known of a call's failure before it is repeated; each value includes the ones before it. */
 export const Repeat = {
   /** The request never reached the service. */
   UNSENT: 1,
@@ -34,7 +34,7 @@ export interface Policy {
   longestWait: number;
 }
 
-/** An answer with its parsed body, which is undefined where it was no JSON. */
+/** An answer with its parsed body, which is undefined if it was not JSON. */
 export interface Answer {
   status: number;
   headers: Headers;
@@ -74,7 +74,7 @@ async function sendOnce(baseUrl: string, key: string, call: Call, policy: Policy
   }
 }
 
-/** Tell a failed connection by its name alone: some runtimes' errors hold the request, and with it the key. */
+/** Report a failed connection only by its name: some runtimes' errors contain the request, and with it the key. */
 function connectionFailed(error: unknown): ConnectionFailed {
   const { name, code, cause } = error as { name?: string; code?: unknown; cause?: { code?: unknown } };
   if (name === "TimeoutError") return new ConnectionFailed("it took too long", true);
@@ -91,7 +91,7 @@ function waitBeforeNext(call: Call, outcome: Outcome, repetition: number, policy
   return Math.min(FIRST_WAIT_SECONDS * 2 ** repetition * (0.5 + Math.random()), policy.longestWait);
 }
 
-/** Return what is known of a failure that a repetition may mend; undefined for an answer that is final. */
+/** Return what is known of a failure that a retry may fix; undefined for an answer that is final. */
 function knownOf(outcome: Outcome): Repeat | undefined {
   if (outcome instanceof ConnectionFailed) return outcome.mayHaveArrived ? Repeat.ANY : Repeat.UNSENT;
   const code = problemDocument(outcome)?.code;
@@ -102,7 +102,7 @@ function knownOf(outcome: Outcome): Repeat | undefined {
   return (code === undefined || code === "internal_error") && outcome.status >= 500 ? Repeat.ANY : undefined;
 }
 
-/** Return the seconds that `Retry-After` tells, which may be a number or a date. */
+/** Return the seconds in `Retry-After`, which may be a number or a date. */
 function retryAfter(headers: Headers): number | undefined {
   const told = headers.get("retry-after");
   if (told === null) return undefined;

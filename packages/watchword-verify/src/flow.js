@@ -2,11 +2,12 @@
 import { Problem } from "./service.js";
 import { now, lastChannel, rememberChannel, Session, Windows } from "./session.js";
 import { botView, codeView, elsewhereView, entryView, loadingView, nameOf, overView, verifiedView } from "./views.js";
-import { fill, tell, tellUnsent } from "./words.js";
+import { fill, tell, tellMoved, tellUnsent } from "./words.js";
 
 const BOT_POLL_SECONDS = 3; // a user who comes back from a messenger waits no longer
 const POLL_SECONDS = 10; // to see that a message failed, or that the session was verified elsewhere
 const FIRST_POLL_SECONDS = 3; // while a code is on its way: most of those that fail have failed by then
+const FALLBACK_SECONDS = 1; // within which a project sends a code that failed over its next channel
 const ENDED = new Set(["session_expired", "session_not_found", "session_verified"]);
 const IS_EMAIL = /^[^\s@]+@[^\s@]+$/;
 const IS_NUMBER = /^\+\d{7,15}$/;
@@ -202,9 +203,9 @@ export class Flow {
     });
   }
 
-  #tellSent(channel) {
+  #tellSent(channel, text = fill(this.words.sent, { to: this.#session.to })) {
     this.#pause = FIRST_POLL_SECONDS;
-    this.shell.hear(fill(this.words.sent, { to: this.#session.to }));
+    this.shell.hear(text);
     this.shell.emit("sent", { channel, session_expired_at: this.#session.expiresAt });
   }
 
@@ -306,25 +307,45 @@ export class Flow {
     }
     if (session !== this.#session) return;
     if (this.#step === "bot") this.#seeBot();
-    else if (!this.#isBusy && delivery.asked > session.sentAt) this.#seeFailure(delivery.answer.channels);
+    else if (!this.#isBusy && delivery.asked > session.sentAt) this.#seeDelivery(delivery.answer.channels);
   }
 
-  /** Take back that a code was sent, where it was not. The project may have sent it over another channel by itself. */
-  #seeFailure(ways) {
+  /** Take back that a code was sent, where it was not, and tell over which channel the project sent it by itself. */
+  #seeDelivery(ways) {
     const session = this.#session;
-    const failed = session.channel;
-    const statusOf = (channel) => ways.find((way) => way.channel === channel)?.status;
-    if (statusOf(failed) === "pending") this.#pause = FIRST_POLL_SECONDS;
-    if (statusOf(failed) !== "failed" || session.failed.has(failed)) return;
-    const next = ways.find(({ channel, status }) => status !== "failed" && !session.ways.includes(channel))?.channel;
-    const name = nameOf(this.words, session.channelOf(failed) ?? { name: failed });
-    session.giveUp();
-    if (next) session.goOver(next);
-    if (session.channel !== failed) this.#showCode(false);
-    if (next) return this.#tellSent(next);
-    this.shell.hear("");
-    this.shell.refuse(tellUnsent(this.words, name, session.channels.length > 1));
-    this.shell.emit("error", { code: "not_sent", channel: failed });
+    const before = session.channel;
+    const status = ways.find(({ channel }) => channel === before)?.status;
+    if (status === "pending") this.#pause = FIRST_POLL_SECONDS;
+    const isUnsent = status === "failed" && !session.failed.has(before);
+    const unsent = isUnsent ? before : before ? "" : [...session.failed].at(-1);
+    const taken = ways.filter(({ channel, status }) => status !== "failed" && !session.knows(channel));
+    if (isUnsent && !taken.length && session.doubted !== before) {
+      session.doubted = before; // the project may be sending it over its next channel: look once more, then tell
+      this.#pause = FALLBACK_SECONDS;
+      return;
+    }
+    if (isUnsent) session.giveUp();
+    for (const { channel } of taken) session.goOver(channel);
+    const name = (type) => nameOf(this.words, session.channelOf(type) ?? { name: type });
+    if (taken.length) {
+      session.note = tellMoved(this.words, name(session.channel), unsent && name(unsent));
+      this.#showCodeAnew();
+      this.#tellSent(session.channel, session.note);
+    } else if (isUnsent) {
+      if (session.channel !== before) this.#showCodeAnew();
+      this.#pause = FIRST_POLL_SECONDS; // the project may be late
+      this.shell.hear("");
+      this.shell.refuse(tellUnsent(this.words, name(before), session.channels.length > 1));
+      this.shell.emit("error", { code: "not_sent", channel: before });
+    }
+  }
+
+  /** Show the code's entry anew while the user may be typing: what is typed stays. */
+  #showCodeAnew() {
+    const { input } = this.shell.view().field ?? {};
+    const isTyping = Boolean(input) && input.getRootNode().activeElement === input;
+    this.#showCode(isTyping);
+    if (input?.value) this.shell.view().field?.set(input.value);
   }
 
   /** Go on once the user has started the bot: its code is on the way. */

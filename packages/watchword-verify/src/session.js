@@ -7,10 +7,12 @@ const LONGEST_SECONDS = 900; // that the service lets a project's sessions live
 export const now = () => performance.now() / 1000;
 
 export class Session {
-  constructor({ id, to, channel, expiresAt }) {
+  constructor({ id, to, channel, expiresAt, ways, failed }) {
     Object.assign(this, { id, to, channel, expiresAt, channels: [], blockedUntil: {} });
-    this.ways = channel ? [channel] : []; // those of the sends that have not failed, the last one last
-    this.failed = new Set(); // the channels whose last send failed
+    this.ways = ways ?? (channel ? [channel] : []); // those of the sends that have not failed, the last one last
+    this.failed = new Set(failed); // the channels whose last send failed
+    this.doubted = ""; // the channel whose send was seen to fail, until that is told
+    this.note = ""; // why the code comes over this channel, where the user did not ask for it
     this.sentAt = now();
     this.endsAt = now() + LIFE_SECONDS;
   }
@@ -40,6 +42,7 @@ export class Session {
   /** The code goes out over this channel from now on. */
   goOver(type) {
     this.channel = type;
+    this.note = this.doubted = "";
     this.ways.push(type);
     this.failed.delete(type);
     this.sentAt = now();
@@ -49,6 +52,11 @@ export class Session {
   giveUp() {
     this.failed.add(this.ways.pop());
     this.channel = this.ways.at(-1) ?? "";
+  }
+
+  /** Whether the form knows that the code was sent over this channel. */
+  knows(type) {
+    return this.ways.includes(type) || this.failed.has(type);
   }
 
   channelOf(type) {
@@ -65,7 +73,8 @@ export class Session {
 
   /** Return what a reload needs. Neither code nor token is among it. */
   kept() {
-    return { id: this.id, to: this.to, channel: this.channel, expiresAt: this.expiresAt };
+    const { id, to, channel, expiresAt, ways, failed } = this;
+    return { id, to, channel, expiresAt, ways, failed: [...failed] };
   }
 }
 

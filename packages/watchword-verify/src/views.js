@@ -111,6 +111,7 @@ export function codeView(words, session, settings, act) {
       heading(words.title_code),
       h("p", { part: "text" }, ...sentence(words.sent, to)),
       h("p", { part: "by" }, sent && icon(sent), sent && nameOf(words, sent), change),
+      session.note && h("p", { part: "note" }, session.note),
       h(
         "form",
         { part: "form", novalidate: true, onsubmit: submit },
@@ -123,7 +124,7 @@ export function codeView(words, session, settings, act) {
     errorAfter: field.node,
     focus: field.input,
     tick(hear) {
-      const left = Math.ceil(session.secondsLeft());
+      const left = Math.floor(session.secondsLeft()); // the service's clock is told in whole seconds, so up to one is too many
       valid.textContent = fill(words.valid, { time: duration(left) });
       if (left === CODE_UNTIL_WARNING) hear(valid.textContent);
       ways.tick(hear);

@@ -72,6 +72,12 @@ export function tellUnsent(words, channel, hasOthers) {
   return hasOthers ? `${sentence} ${words.e_other_way}` : sentence;
 }
 
+/** Return that the code went over another channel by itself; `unsent` is the one over which it could not be sent. */
+export function tellMoved(words, channel, unsent) {
+  if (!unsent) return fill(words.also, { channel });
+  return `${fill(words.e_unsent, { channel: unsent })} ${fill(words.instead, { channel })}`;
+}
+
 /** Return seconds as a clock shows them: 2:05, or 1:02:05. */
 export function duration(seconds) {
   const rest = Math.max(0, Math.ceil(seconds));

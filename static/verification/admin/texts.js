@@ -48,15 +48,19 @@ function measure(text, alphabet) {
   const told = { segments: number, line, note: "", parts: found, remedies: {} };
   if (!wide.length) {
     const doubles = [...new Set(characters.filter((each) => alphabet.extension.includes(each)))];
-    return doubles.length ? { ...told, note: say(words.doubles, { names: doubles.join(" ") }) } : told;
+    const halved = characters.map((each) => (doubles.includes(each) ? " " : each));
+    const isCostly = parts(halved, true, alphabet).found.length < number;
+    return isCostly ? { ...told, note: say(words.doubles, { names: doubles.join(" ") }) } : told;
   }
   const remedies = Object.fromEntries(wide.map((each) => [each, replacement(each, alphabet)]));
   if (Object.values(remedies).includes(null)) {
+    if (number === 1) return told;
     const [ucs2_single, gsm7_single] = [alphabet.limits.ucs2[0], alphabet.limits.gsm7[0]];
     return { ...told, note: say(words.letters, { ucs2_single, gsm7_single }) };
   }
   const plain = [...characters.map((each) => remedies[each] ?? each).join("")];
   const without = parts(plain, plain.every((each) => isShort(each, alphabet)), alphabet).found.length;
+  if (without >= number) return told;
   const named = wide.slice(0, alphabet.named).filter((each) => !/[\p{C}\p{Z}]/u.test(each)).join(" ");
   const value = say(words.wide, { value: named || words.invisible });
   const note = say(words.without, { told: value, segments: without });

@@ -278,7 +278,7 @@ def test_without_a_mail_server_the_panel_says_so_and_shows_the_link_to_copy(pane
 def test_with_a_mail_server_no_link_is_shown(panel):
     invite(panel)
     page = people_of(panel.project)
-    assert b"Copy link" not in panel.as_("owner").get(page).content
+    assert b"Show link" not in panel.as_("owner").get(page).content
     answer = panel.as_("owner").post(page, {"step": "link", "invitation": Invitation.objects.get().pk})
     assert answer.status_code == 302
 

@@ -110,3 +110,8 @@ def test_a_message_without_a_price_has_an_empty_cell(panel):
     names, row = read(panel.as_("owner").get(address_of(Message)))
     found = dict(zip(names, row, strict=True))
     assert (found["Cost"], found["Currency"], found["Segments"]) == ("", "", "")
+
+
+def test_a_column_that_the_reader_chose_stands_once_in_the_file(panel):
+    names, _row = read(panel.as_("owner").get(address_of(Message, columns="short_id,language_label,session_number")))
+    assert names.count("Language") == names.count("Session") == 1

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from tests.admin.rows import ADDRESS
 from verification.admin.apps import discover
+from verification.admin.base import display
 from verification.admin.base.permissions import Who
 from verification.admin.traffic.messages import MessageAdmin
 from verification.models import (
@@ -174,8 +175,8 @@ def test_the_overview_counts_own_rows_only(panel):
     rollups.count_due()
     owner = panel.as_("owner").get(reverse("admin:index")).context["figures"]
     stranger = panel.as_("stranger").get(reverse("admin:index")).context["figures"]
-    assert (owner["sessions"], owner["messages"], owner["failed"]) == (1, 1, 1)
-    assert (stranger["sessions"], stranger["messages"], stranger["failed"], stranger["failures"]) == (0, 0, 0, [])
+    assert (owner.counted.sessions, owner.counted.number(), owner.counted.number("failed")) == (1, 1, 1)
+    assert (stranger.counted.sessions, stranger.counted.number(), stranger.failures) == (0, 0, [])
 
 
 def test_the_overview_says_what_keeps_codes_from_going_out(panel):
@@ -207,8 +208,9 @@ def test_the_channels_page_tells_the_budget_that_holds(panel, own, shown):
 def test_the_overview_sums_up_why_traffic_was_refused(panel):
     rollups.count_due()
     owner, stranger = (panel.as_(who).get(reverse("admin:index")).context["figures"] for who in ("owner", "stranger"))
-    assert [(line["rule"], line["times"]) for line in owner["refusals"]] == [("country", owner["refused"])]
-    assert stranger["refusals"] == []
+    [refused] = (tile.value for tile in owner.tiles if tile.title == "Refused requests")
+    assert [(line.rule, str(line.times)) for line in owner.refusals] == [("country", refused)]
+    assert stranger.refusals == []
 
 
 def test_a_list_that_cannot_be_searched_opens_whatever_is_asked(panel):
@@ -376,7 +378,7 @@ def test_what_fails_is_told_on_a_page(panel, monkeypatch, caplog):
         response = owner.get(address, headers={"X-Request-Id": "my-request"})
         page = response.content.decode()
         assert response.status_code == status and response["Content-Type"].startswith("text/html")
-        assert title in page and reverse("admin:index") in page and "division" not in page
+        assert title in page and reverse("admin:index") in page and "division" not in page and "&amp;#" not in page
         assert ("my-request" in page) == (status == 500)
         assert "Content-Security-Policy" in response
     [line] = [each for each in caplog.records if each.message == "a request failed"]
@@ -413,7 +415,8 @@ def test_a_decision_is_told_in_words(panel, rule, subject, figures, shown):
     Decision.objects.filter(pk=row.pk).update(rule=rule, subject=subject, figures=figures)
     page = panel.as_("owner").get(url(Decision, "change", row.pk)).content.decode()
     assert not [text for text in shown if text not in page]
-    assert f"{RULES[rule].title}: {subject}" in page  # at its top
+    named = display.format_country(subject) if rule == "country" else subject
+    assert f"{RULES[rule].title}: {named}" in page  # at its top
 
 
 @pytest.mark.parametrize(

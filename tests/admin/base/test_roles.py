@@ -137,6 +137,34 @@ def test_a_role_counts_in_its_own_project_alone(panel):
     assert list(form.fields["project"].queryset) == [panel.project]
 
 
+@pytest.mark.parametrize("model", PAGES)
+def test_every_button_asks_for_the_right_in_the_project_of_its_row(panel, model):
+    """A developer of one project who is an analyst in another uses no button of the other that takes more."""
+    Membership.objects.create(project=panel.other, user=User.objects.get(username="analysts"), role=Role.DEVELOPER)
+    page, client, row = admin.site._registry[model], panel.as_("analysts"), panel.rows.get(model)
+    rights = {"view": page.viewers, "change": page.changers, "delete": page.deleters, "act": page.actors}
+    messages = Message.objects.count()
+    for name in page.actions_detail if row else ():
+        if all(may("analyst", rights.get(each)) for each in getattr(page, name).allowed_permissions):
+            continue
+        address = url(model, name, row.pk)
+        assert client.get(address).status_code == 403, name
+        for values in ({}, {"to": "+4915112345688"}, {"url": "https://shop.example/hook"}):
+            assert client.post(address, values).status_code == 403, name
+    assert Message.objects.count() == messages
+
+
+@pytest.mark.parametrize("page", admin.site._registry.values(), ids=lambda page: page.opts.model_name)
+def test_the_function_of_a_button_has_the_name_of_the_button(page):
+    """Unfold asks for the right in the row's project only where its list of a page's buttons has the function's name.
+
+    With another name it asks whether the user has the right in any project. A list's row asks so always.
+    """
+    of_rows = [*page._extract_action_names(page.actions_detail), *page._extract_action_names(page.actions_submit_line)]
+    assert [getattr(page, name).__name__ for name in of_rows] == of_rows
+    assert set(page._extract_action_names(page.actions_row)) <= set(page._extract_action_names(page.actions_detail))
+
+
 def test_a_role_that_is_taken_away_is_gone_with_the_next_click(panel):
     client = panel.as_("developers")
     assert client.get(url(Message, "changelist")).status_code == 200

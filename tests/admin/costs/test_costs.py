@@ -51,6 +51,21 @@ def test_the_month_is_told_for_ones_own_projects(spent):
     assert "777" not in shown.content.decode()
 
 
+def test_a_mark_of_missing_prices_is_explained_where_there_is_one(spent):
+    assert "≥" not in spent.as_("owner").get(PAGE).content.decode()
+    costs = HourlyCosts.objects.filter(project=spent.project).values().get() | {"id": None, "currency": "", "amount": 0}
+    HourlyCosts.objects.create(**costs)
+    assert "≥ means some prices are missing." in spent.as_("owner").get(PAGE).content.decode()
+
+
+def test_each_row_leads_to_its_figures_in_the_month(spent):
+    client = spent.as_("owner")
+    for table in client.get(PAGE).context["tables"]:
+        for row in table["rows"]:
+            shown = client.get(row.figures)
+            assert shown.status_code == 200 and "6.00" in shown.content.decode()
+
+
 def test_a_user_of_two_projects_sees_each(spent):
     shown = spent.as_("root").get(PAGE)
     table = next(each for each in shown.context["tables"] if each["title"] == "Project")

@@ -7,6 +7,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.admin.rows import a_message, a_session
+from verification.admin.base.current_project import form_link
+from verification.admin.dashboard.day import RefusedByRule
 from verification.core import networks
 from verification.management.commands.stats import collect
 from verification.models import GuardedSend, HourlyFigures, HourlyRefusals, KeyKind, Message, Project
@@ -54,7 +56,7 @@ def test_failed_and_expired_messages_are_those_behind_the_link(panel):
     a_message(panel.project, recipient_of(panel), status="expired", error="It could not be sent in time.")
     sent(panel)
     response = overview(panel)
-    assert response.context["figures"]["failed"] == 2
+    assert response.context["figures"].counted.lost == 2
     address = f"{LIST}?since=day&status=lost"
     assert address.replace("&", "&amp;") in response.content.decode()
     found = panel.as_("owner").get(address).context["cl"].queryset
@@ -65,22 +67,22 @@ def test_failed_and_expired_messages_are_those_behind_the_link(panel):
 def test_the_latest_failures_hold_the_expired_and_group_what_is_alike(panel):
     for _ in range(3):
         a_message(panel.project, recipient_of(panel), status="expired", error="It could not be sent in time.")
-    failures = overview(panel).context["figures"]["failures"]
+    failures = overview(panel).context["figures"].failures
     assert [(each.message.status, each.number) for each in failures] == [("expired", 3), ("failed", 1)]
 
 
 def test_test_logins_count_neither_on_the_overview_nor_in_stats(panel):
     sent(panel, session=a_session(panel.project, recipient_of(panel), is_open=False, is_test=True), is_test=True)
-    shown = overview(panel).context["figures"]
+    shown = overview(panel).context["figures"].counted
     (told,) = (row for row in collect(ranges.last_hours(timezone.now(), 24)) if row["project"] == panel.project.pk)
-    assert (shown["sessions"], shown["messages"]) == (told["sessions"], told["messages"]["all"]) == (1, 1)
+    assert (shown.sessions, shown.number()) == (told["sessions"], told["messages"]["all"]) == (1, 1)
 
 
 def test_the_state_is_green_while_codes_are_accepted(panel):
     sent(panel, 19)
     lost(panel)
     assert overview(panel).context["state"].level == "good"
-    assert "95 % of 20 messages accepted" in overview(panel).content.decode()
+    assert "95\u00a0% of 20\u00a0messages accepted" in overview(panel).content.decode()
 
 
 def test_the_state_is_red_where_nothing_gets_out(panel):
@@ -136,6 +138,12 @@ def test_a_project_without_a_session_has_no_state_yet(panel):
     assert overview(panel, "stranger").context["state"] is None
 
 
+def test_the_steps_lead_to_the_project_s_own_pages(panel):
+    links = {step.title: step.link for step in overview(panel, "stranger").context["steps"]}
+    assert links["Connect a provider"] == form_link("provider_add", panel.other)
+    assert links["Send the first code"] == reverse("admin:verification_project_show_code", args=(panel.other.pk,))
+
+
 def has_issued_a_key(panel):
     steps = overview(panel, "stranger").context["steps"]
     return next(step for step in steps if step.title == "Create an API key").is_done
@@ -161,8 +169,8 @@ def test_the_overviews_tables_are_of_the_same_figures_and_large_numbers_read_wel
     HourlyRefusals.objects.create(**key, rule="daily_budget", refused=6_789)
     response = panel.as_("owner").get(reverse("admin:index"))
     figures = response.context["figures"]
-    assert [(row.label, row.total, row.under_way) for row in figures["rows"]] == [("Voice call", 12_345, 345)]
-    assert figures["refusals"] == [{"rule": "daily_budget", "title": "Daily budget", "times": 6_789}]
+    assert [(row.label, row.total, row.under_way) for row in figures.rows] == [("Voice call", 12_345, 345)]
+    assert figures.refusals == [RefusedByRule("daily_budget", "Daily budget", 6_789)]
     text = response.content.decode()
     assert all(f"<td>{number}</td>" in text for number in ("12,345", "6,789", "4,321"))
     assert "<summary>Show as a table</summary>" in text

@@ -81,10 +81,10 @@ def test_a_view_is_renamed_and_deleted_by_its_user_alone(panel):
 
 def test_a_user_saves_so_many_views_of_a_list_and_no_more(panel):
     user = User.objects.get(username="owner")
-    for number in range(saved_views.MOST):
+    for number in range(saved_views.MAX_VIEWS):
         SavedView.objects.create(user=user, page="verification.message", name=str(number), query="status=sent")
     page = save(panel.as_("owner"), "One more", status="failed")
-    assert SavedView.objects.count() == saved_views.MOST
+    assert SavedView.objects.count() == saved_views.MAX_VIEWS
     assert not page.context["cl"].tools.may_save
 
 

@@ -15,7 +15,7 @@ from verification.services.maintenance.retention import purge
 from verification.services.projects.keys import issue_key, revoke_key, rotate_key
 from verification.services.projects.projects import set_project
 from verification.services.projects.webhook_secrets import live_webhook_secrets, rotate_webhook_secret
-from verification.services.providers.quotas import require_room
+from verification.services.providers.capacity import require_room
 
 pytestmark = pytest.mark.django_db
 

@@ -82,3 +82,8 @@ def test_every_setting_that_is_a_number_has_a_unit():
 )
 def test_unit_and_default_stand_beside_a_field(panel, field, words):
     assert words in panel.as_("owner").get(page_with(panel.project, field)).content.decode()
+
+
+def test_the_state_of_a_project_has_one_word(panel):
+    shown = panel.as_("root").get(page_with(panel.project, "is_enabled")).content.decode()
+    assert "When off, API calls return 401" in shown and "Default: On." not in shown

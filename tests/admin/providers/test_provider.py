@@ -298,7 +298,7 @@ def test_what_most_accounts_leave_alone_stands_closed_below(panel):
 
 def test_the_vendors_guide_stands_beside_the_form(panel):
     page = panel.as_("root").get(add_page("system", "sms/twilio")).content.decode()
-    assert "In the console take the account SID" in page
+    assert "In the console, copy the account SID" in page
     assert 'href="/docs/guides/providers/twilio/"' in page
     assert "after you save the provider" in page
     saved = factories.provider(project=panel.project, channel="sms", type="http", name="Ours too")

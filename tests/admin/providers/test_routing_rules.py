@@ -1,4 +1,4 @@
-"""The page that previews and makes a routing rule, the list with "Undo", and who may use them."""
+"""The page that previews and makes a routing rule, the list with "Remove", and who may use them."""
 
 import pytest
 from django.urls import reverse
@@ -40,6 +40,15 @@ def test_a_rule_is_previewed_before_anything_changes(two):
     assert not RoutingRule.objects.exists()
 
 
+def test_the_preview_names_the_rules_that_end(two):
+    panel, first, second = two
+    owner = panel.as_("owner")
+    owner.post(page(panel, first))
+    shown = owner.get(page(panel, second)).content.decode()
+    assert f"Replaces the rule: All messages to {format_country('BR')} are sent to Our gateway first." in shown
+    assert "Replaces the rule" not in owner.get(page(panel, second, percent=20)).content.decode()
+
+
 def test_confirmed_it_is_made_and_leads_back(two):
     panel, _first, second = two
     answer = panel.as_("owner").post(page(panel, second, next="/admin/"))
@@ -47,7 +56,7 @@ def test_confirmed_it_is_made_and_leads_back(two):
     assert RoutingRule.objects.get().percent == 100
 
 
-def test_undo_stands_in_the_list_and_asks_first(two):
+def test_remove_stands_in_the_list_and_asks_first(two):
     panel, first, _second = two
     owner = panel.as_("owner")
     owner.post(page(panel, first, percent=0))
@@ -55,7 +64,8 @@ def test_undo_stands_in_the_list_and_asks_first(two):
     shown = owner.get(LIST).content.decode()
     assert f"Our gateway is paused for {format_country('BR')}." in shown
     assert undo in shown
-    assert "If you remove this rule, the channel&#x27;s own routing applies again." in owner.get(undo).content.decode()
+    asked = owner.get(undo).content.decode()
+    assert f"Our gateway is paused for {format_country('BR')}. If you remove this rule, the channel" in asked
     assert RoutingRule.objects.exists()
     owner.post(undo, {"post": "yes"})
     assert not RoutingRule.objects.exists()

@@ -154,9 +154,13 @@ def test_a_scorecard_tells_the_cost_of_each_provider_and_of_a_verified_user(two)
         (panel.project, good, "USD", "4"), (panel.project, poor, "", "0"), (panel.other, poor, "USD", "9000"),
     ):  # fmt: skip
         HourlyCosts.objects.create(project=project, provider_id=provider.pk, currency=currency, amount=amount, **key)
-    rows = panel.as_("owner").get(page_of(good)).context["rows"]
-    told = {row["name"]: (row["cost"], row["per_verified"]) for row in rows}
+    page = panel.as_("owner").get(page_of(good))
+    told = {row["name"]: (row["cost"], row["per_verified"]) for row in page.context["rows"]}
     assert told["Our gateway"] == ("4.00", "0.0500") and told["Poor gateway"] == ("–", "–")
+    assert "≥" not in page.content.decode()
+    HourlyCosts.objects.create(project=panel.project, provider_id=good.pk, currency="", amount="0", **key)
+    page = panel.as_("owner").get(page_of(good))
+    assert "≥ 4.00" in page.content.decode() and "≥ means some prices are missing." in page.content.decode()
 
 
 def test_a_scorecard_tells_the_balance_and_the_day_it_runs_out(panel):
@@ -233,6 +237,17 @@ def test_a_scorecard_marks_the_break_and_shows_no_alert_of_another_provider(brok
     assert "Poor gateway is broke" in panel.as_("owner").get(page_of(poor)).content.decode()
 
 
+def test_a_scorecard_and_the_overview_say_a_break_in_the_same_numbers(broken):
+    """Of the same 14 days, whichever range the scorecard shows, and with no line that begins with the sign."""
+    panel, good, _, start = broken
+    older = {"messages_accepted": 400, "messages_delivered": 300, "messages_failed": 100}
+    counted(panel.project, good.pk, hour=start - 10 * DAY, attempts=400, **older)
+    owner = panel.as_("owner")
+    for page in (reverse("admin:index"), page_of(good), f"{page_of(good)}?range=24h"):
+        words = re.sub(r"<[^>]*>", "", owner.get(page).content.decode())
+        assert "0\u00a0% delivered since" in words and "down from 92\u00a0%." in words, page
+
+
 def test_its_alert_offers_what_the_headline_offers_and_the_figures(broken):
     panel, good, poor, start = broken
     alert = Alert.objects.get(kind=COLLAPSE)
@@ -263,6 +278,7 @@ def test_the_overview_begins_with_a_provider_that_fails_in_a_country(broken):
     assert page.context["state"].level == "bad"
     assert f"in {format_country('IN')}: 0 % delivered since" in line.text
     assert line.detail == "About 90 fewer verified users than usual (0 vs 90)."
+    assert f"{format_country('IN')}: 0\u00a0% delivered since" in page.content.decode(), "no line begins with the sign"
     assert line.link == f"{page_of(good)}?country=IN"
     stranger = panel.as_("stranger").get(reverse("admin:index")).context["state"]
     assert stranger is None or "fails in" not in str(stranger.lines)

@@ -1,5 +1,6 @@
 """The texts' pages: all languages side by side, and the preview of what is typed."""
 
+import re
 from decimal import Decimal
 
 import pytest
@@ -33,7 +34,7 @@ def test_all_languages_stand_side_by_side_with_whose_text_goes_out(panel):
     panel.project.languages = ["de", "de-AT", "fr", "lv"]
     panel.project.save()
     found = cells(panel.as_("owner").get(LIST))
-    assert (found["de"], found["de-AT"], found["fr"]) == ("Custom", "Custom, from de", "Default")
+    assert (found["de"], found["de-AT"], found["fr"]) == ("Custom", "Custom, from German", "Default")
     assert found["lv"] == "Missing: English is sent"
     shown = {line.language for line in panel.as_("owner").get(LIST).context["matrix"].lines}
     assert shown == {"de", "de-AT", "fr", "lv", "en"}
@@ -56,13 +57,28 @@ def test_a_new_text_begins_with_ours(panel):
     assert "471836" in response.content.decode()
 
 
+@pytest.mark.parametrize(("language", "direction"), [("ar", "rtl"), ("fr", "ltr")])
+def test_a_text_is_written_in_the_direction_of_its_language(panel, language, direction):
+    response = panel.as_("owner").get(
+        reverse("admin:verification_messagetemplate_add"), about(panel, language=language)
+    )
+    [field] = re.findall(r'<textarea name="text"[^>]*>', response.content.decode())
+    assert f'dir="{direction}"' in field
+
+
 def test_the_preview_shows_what_was_typed_and_saves_nothing(panel):
-    values = about(panel, text="{code} by <b>{project}</b>\r\n’")
+    values = about(panel, text="{code} by <b>{project}</b>\r\n’" + "x" * 60)
     response = panel.as_("owner").post(PREVIEW, values)
     shown = response.content.decode()
     assert "471836 by &lt;b&gt;Ours&lt;/b&gt;\n<mark>’</mark>" in shown
-    assert "1 SMS: 23 of 70 characters, UCS-2." in shown and "Without it: 1 SMS." in shown
+    assert "2 SMS: 83 of 134 characters, UCS-2." in shown and "Without it: 1 SMS." in shown
     assert not MessageTemplate.objects.filter(language="en").exists()
+
+
+def test_a_character_that_costs_no_other_sms_is_not_warned_of(panel):
+    shown = panel.as_("owner").post(PREVIEW, about(panel, text="{code} by {project} ’")).content.decode()
+    assert "1 SMS: 16 of 70 characters, UCS-2." in shown
+    assert "<mark>" not in shown and "Not in the SMS alphabet: ’" not in shown
 
 
 def test_the_preview_of_a_mail_keeps_its_page_within_the_frame(panel):

@@ -3,13 +3,14 @@
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.admin.rows import sent_once
 from verification.admin.traffic.messages import FOLLOWED_FOR
 from verification.core import caching
-from verification.models import AuditEntry, Channel, Message, Provider
+from verification.models import AuditEntry, Channel, Membership, Message, Provider, Role
 
 pytestmark = pytest.mark.django_db
 
@@ -55,6 +56,17 @@ def test_a_form_that_is_sent_twice_sends_one_test(panel, model):
 @pytest.mark.parametrize("model", [Provider, Channel])
 def test_a_stranger_sends_no_test(panel, model):
     assert panel.as_("stranger").post(page_of(panel, model), {"to": NUMBER}).status_code in (403, 404)
+    assert not sent().exists()
+
+
+@pytest.mark.parametrize("model", [Provider, Channel])
+def test_who_may_send_tests_in_another_project_sends_none_in_this(panel, model):
+    user = User.objects.get(username="stranger")
+    here = Membership.objects.create(project=panel.project, user=user, role=Role.DEVELOPER)
+    client, page = panel.as_("stranger"), page_of(panel, model)
+    values = {"_once": client.get(page).context["once"], "to": NUMBER}
+    Membership.objects.filter(pk=here.pk).update(role=Role.ANALYST)
+    assert [client.get(page).status_code, client.post(page, values).status_code] == [403, 403]
     assert not sent().exists()
 
 

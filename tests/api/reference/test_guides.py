@@ -138,6 +138,12 @@ def test_a_searched_text_is_escaped(client):
     assert "<script>alert" not in body(client, "/docs/guides/?q=%3Cscript%3Ealert(1)")
 
 
+def test_every_picture_of_the_guides_is_served(client):
+    shown = {address for page in PAGES for address in re.findall(r'<img [^>]*src="(/docs/[^"]+)"', body(client, page))}
+    assert {"png", "webp"} <= {address.rpartition(".")[2] for address in shown}
+    assert {address for address in shown if client.get(address).status_code != 200} == set()
+
+
 @pytest.mark.parametrize(
     "name", ["../manage.py/", "images/../../config/settings.png", "%2e%2e/README.png", "none.png", f"{'a' * 300}.png"]
 )

@@ -242,7 +242,7 @@ def test_sent_to_may_be_null_and_says_so():
     sent_to = schemas()["SessionCreateResponse"]["properties"]["sent_to"]
     assert sent_to["oneOf"] == [{"$ref": "#/components/schemas/Channel"}, {"type": "null"}]
     assert "Null" not in schemas()
-    assert "null when none has yet" in sent_to["description"]
+    assert "null if it was not sent yet" in sent_to["description"]
 
 
 def test_the_limits_of_the_specification_are_there():

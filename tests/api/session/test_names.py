@@ -3,6 +3,9 @@
 import pytest
 
 from tests.api.calls import problem, wrong_fields
+from verification.api.serializers import manual
+from verification.api.serializers import session as sessions
+from verification.api.serializers.bodies import RequestSerializer
 from verification.models import Message, Session
 
 pytestmark = pytest.mark.django_db
@@ -73,3 +76,13 @@ def test_nobody_takes_a_check_or_a_verify_for_a_comparison_with_a_number(api, ou
 
 def test_other_unknown_members_and_nulls_are_ignored(api):
     assert api.create(phone=None, language=None, sms=True, recipient="x", country="SE").status_code == 200
+
+
+@pytest.mark.parametrize("module", [sessions, manual])
+def test_no_request_refuses_a_field_of_its_own(module):
+    requests = [
+        each for each in vars(module).values() if isinstance(each, type) and issubclass(each, RequestSerializer)
+    ]
+    assert len(requests) > 1
+    for each in requests:
+        assert not set(each.not_taken) & set(each().fields), each

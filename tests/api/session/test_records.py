@@ -8,7 +8,7 @@ from tests.api.calls import WRONG, Api, problem, wrong_fields
 from verification.models import Message, Session
 from verification.services.delivery import sweep
 from verification.services.maintenance import forgetting
-from verification.services.sessions import server_side
+from verification.services.sessions import session_records
 
 pytestmark = pytest.mark.django_db
 
@@ -220,7 +220,7 @@ def test_it_is_of_one_state(api, three):
 
 
 def test_behind_many_of_other_states_there_is_more(api, three, monkeypatch):
-    monkeypatch.setattr(server_side, "LOOK", 2)
+    monkeypatch.setattr(session_records, "LOOK", 2)
     answer = api.sessions(state="verified")
     assert (listed(answer), answer.data["has_more"]) == ([], True)
     answer = api.sessions(state="verified", after=answer.data["after"])

@@ -11,7 +11,7 @@ from tests.admin.rows import PROVIDER_SECRET
 from tests.contrib.config_files.files import file_with, text_of
 from verification.admin.auth.session import CONFIRMED
 from verification.contrib.config_files.admin import MAX_BYTES
-from verification.models import AuditEntry, Membership, Provider, Role
+from verification.models import AuditEntry, Membership, Message, Project, Provider, Role, Session
 from verification.services.providers.accounts import stored_secrets
 
 pytestmark = pytest.mark.django_db
@@ -132,6 +132,24 @@ def test_what_one_session_was_shown_another_cannot_apply(panel):
     _, shown = look(panel, {"Ours": {"settings": {"code_length": 4}}})
     page = agree(panel.as_("owner"), panel, shown)
     assert "belongs to another session" in page.content.decode()
+
+
+def test_a_file_of_a_live_project_says_how_a_test_project_stays_one(panel):
+    Project.objects.filter(pk=panel.project.pk).update(is_sandbox=True)
+    Provider.objects.filter(project=panel.project).delete()
+    Session.objects.filter(project=panel.project).delete()
+    Message.objects.filter(project=panel.project).delete()
+    for channel in ("sms", "email"):
+        Provider.objects.create(project=panel.project, channel=channel, type="sandbox", name="Sandbox")
+    changed = {"is_sandbox": False, "code_length": 4}
+    _, page = look(panel, {"Ours": {"settings": changed}})
+    [fault] = page.context["faults"]
+    assert fault.sentence == (
+        "A live project cannot have sandbox providers. Delete them on the Providers page first: Sandbox (E-mail),"
+        " Sandbox (SMS). To apply the rest of the file, write is_sandbox: true."
+    )
+    _, page = look(panel, {"Ours": {"settings": {**changed, "is_sandbox": True}}})
+    assert "Apply 1 change" in page.content.decode()
 
 
 @pytest.mark.parametrize("name", ["show_file", "apply_file"])

@@ -6,6 +6,7 @@ from django.urls import reverse
 from tests.admin.rows import sent_once
 from verification.contrib.connections import connections, registry
 from verification.models import IdentityConnection
+from verification.services.records import decisions
 
 pytestmark = pytest.mark.django_db
 
@@ -84,3 +85,12 @@ def test_strangers_see_none_of_it(panel, name, who):
     response = panel.as_(who).get(address(panel, name, system="logto"), follow=True)
     assert "Connect a system" not in response.content.decode()
     assert response.status_code == 403 if who == "stranger" else response.redirect_chain
+
+
+def test_the_decision_log_says_what_was_wrong_in_words_that_wrap(panel):
+    said = "Okta, telephony inline hook: the secret is wrong"
+    decisions.record(project_id=panel.project.pk, rule="connection_proof", subject=said, figures={})
+    decisions.record(project_id=panel.project.pk, rule="recipient", subject="+4915******78", figures={})
+    shown = panel.as_("owner").get(reverse("admin:verification_decision_changelist")).content.decode()
+    assert said in shown and f'<span class="ww-code">{said}' not in shown
+    assert '<span class="ww-code">+4915******78' in shown

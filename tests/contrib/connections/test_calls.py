@@ -380,6 +380,26 @@ def test_what_arrived_does_not_fall_back(connect, outbox, order):
     assert Message.objects.get().code_encrypted is None
 
 
+def test_what_arrived_late_stops_the_fall_back_of_the_next_message(connect, outbox, order, project):
+    from providers.base import Result
+    from verification.models import FallbackStep
+
+    FallbackStep.objects.create(project=project.row, channel="messenger_b", position=2, wait_seconds=20)
+    caching.clear_all()
+    outbox.answer("sms first", Result.accepted("x-1"))
+    outbox.answer("voice first", Result.accepted("x-2"))
+    connect(LOGTO).call()
+    assert outbox.messages
+    let_seconds_pass(21)
+    assert fallback.send_fallbacks(limit=5) == 1
+    assert len(outbox.messages) == 2
+    Message.objects.filter(channel="sms").update(status="success")
+    let_seconds_pass(21)
+    assert fallback.send_fallbacks(limit=5) == 0
+    assert [message.channel for message in outbox.messages] == ["sms", "voice"]
+    assert set(Message.objects.values_list("code_encrypted", flat=True)) == {None}
+
+
 def test_what_failed_falls_back_at_once(connect, outbox, order):
     from providers.base import Outcome, Result
 

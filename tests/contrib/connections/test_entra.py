@@ -2,18 +2,21 @@
 
 import json
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
+from providers.http.client import Timeouts
 from tests.contrib.connections.calls import Connected
 from tests.contrib.connections.payloads import MAIL, USER_ADDRESS, Far, Sent
 from tests.fakes import http_server as fake
 from tests.fakes.http_server import FakeHttpServer
-from verification.contrib.connections import connections
+from tests.live import wait_until
+from verification.contrib.connections import connections, published_keys
 from verification.contrib.connections.systems.entra_email import CALLER
-from verification.core import caching
+from verification.core import bulkhead, caching
 from verification.core.errors import UserError
 from verification.models import Decision, Message
 
@@ -21,6 +24,8 @@ pytestmark = pytest.mark.django_db
 TENANT = "5d3f2b6e-1c2a-4b7e-9a55-3f6f1c1f2f10"
 APPLICATION = "0f5a9e0c-77f1-4a2e-8b44-2a1f9d3c6b21"
 CODE = "12345678"
+THREADS = 8  # of a web process
+SECONDS = 30.0  # for an answer; longer fails
 KEY, OTHER_KEY = (RSAKey.generate_key(2048, {"kid": name, "use": "sig"}) for name in ("first", "second"))
 SUCCESS = {
     "data": {
@@ -172,6 +177,28 @@ def test_while_the_keys_cannot_be_fetched_the_system_is_told_to_wait(call, micro
     assert answered.status_code == 503
     assert answered.data == {"message": "The code could not be sent."}
     assert call().status_code == 200 and len(outbox.messages) == 1
+
+
+def test_keys_that_are_known_serve_on_while_newer_ones_cannot_be_fetched(call, microsoft):
+    assert call().status_code == 200
+    microsoft.script(fake.answer(500))
+    stranger = RSAKey.generate_key(2048, {"kid": "third"})
+    assert call(bearer=token(key=stranger)).status_code == 503
+    assert call(event(code="11112222")).status_code == 200
+    assert len(microsoft.requests) == 2
+
+
+def test_one_projects_hanging_server_does_not_keep_another_from_its_keys(call, microsoft, project, monkeypatch):
+    monkeypatch.setattr(bulkhead, "_threads", THREADS)
+    monkeypatch.setattr(published_keys, "TIMEOUTS", Timeouts(connect=SECONDS, total=SECONDS))
+    places, _ = bulkhead.limits(bulkhead.Wait.TENANTS_SERVER, THREADS)
+    with FakeHttpServer(default=fake.hang()) as hanging, ThreadPoolExecutor(places) as pool:
+        for number in range(places):
+            pool.submit(published_keys.keys_at, f"{hanging.url}/{number}", "key", project_id=project.row.pk + 1)
+        wait_until(lambda: len(hanging.requests) == places, "all of its places are waiting")
+        assert call().status_code == 200
+        hanging.close()
+    assert len(microsoft.requests) == 1
 
 
 @pytest.mark.parametrize(

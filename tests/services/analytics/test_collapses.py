@@ -158,6 +158,15 @@ def test_the_owner_is_told_once_with_the_hour_the_shares_and_the_cost(shop):
 
 
 @pytest.mark.django_db
+def test_the_alert_and_the_overview_tell_the_same_share_before_the_break(shop):
+    """Of the 14 days before the break, and not of those before the alert, which is some hours later."""
+    figures(shop, shop.first, hours=range(14 * 24 + 1, 14 * 24 + 6), accepted=10, lost=10)
+    collapses.watch(NOW)
+    assert alert().title == "Kestrel in Brazil (BR): 25 % delivered, down from 91 %"
+    assert collapses.open_ones([shop.id])[0].before == 91
+
+
+@pytest.mark.django_db
 def test_a_country_that_fails_keeps_no_other_from_being_told(shop, monkeypatch):
     figures(shop, shop.first, hours=range(6, 168), accepted=3, lost=0, verified=3, country="AR")
     figures(shop, shop.first, hours=range(6), accepted=4, lost=3, verified=1, country="AR")

@@ -158,7 +158,7 @@ def test_a_verification_that_went_well_is_told_from_the_request_to_the_token(mak
         "Your server confirmed the verification",
     ]
     assert (story.diagnosis.tone, story.diagnosis.advice) == ("good", [])
-    assert "203.0.113.0/24" in story.events[4].detail and "Language de" in story.events[0].detail
+    assert "203.0.113.0/24" in story.events[4].detail and "Language: German" in story.events[0].detail
 
 
 def test_a_token_that_nobody_redeemed_is_told_with_the_remedy(making):

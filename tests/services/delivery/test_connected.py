@@ -1,13 +1,16 @@
 """Providers that send over a connection: who holds it, and how a message gets to them."""
 
+import contextlib
+
 import pytest
+from django import db
 from django.utils import timezone
 
-from providers.base import HookReply, Outcome, Receipt, ReceiptStatus, Result
+from providers.base import Consent, HookReply, Outcome, Receipt, ReceiptStatus, Result
 from tests import clock, factories
 from tests.fakes.collector import CONNECTIONS, ConnectedAdapter
 from verification.core import caching
-from verification.models import CircuitBreaker, DeliveryAttempt, Message, Provider
+from verification.models import CircuitBreaker, DeliveryAttempt, Message, Provider, Suppression
 from verification.services.delivery import connections, dispatch
 from verification.services.delivery.round import HAND_OVER_SECONDS
 from verification.services.providers import accounts
@@ -218,6 +221,7 @@ def receipt(status, provider_message_id="p-1"):
     return HookReply((Receipt(status, provider_message_id),))
 
 
+@pytest.mark.django_db(transaction=True)  # each report closes a connection that is in a transaction
 def test_a_receipt_moves_its_message_forward_only(sent):
     message_id, connection = sent
     for status in (ReceiptStatus.SUCCESS, ReceiptStatus.SUCCESS, ReceiptStatus.FAILED):
@@ -225,6 +229,7 @@ def test_a_receipt_moves_its_message_forward_only(sent):
         assert Message.objects.get(pk=message_id).status == "success"
 
 
+@pytest.mark.django_db(transaction=True)  # each report closes a connection that is in a transaction
 def test_a_receipt_of_another_provider_or_for_nobody_changes_nothing(sent):
     message_id, connection = sent
     stranger = factories.project(channels=("voice",))
@@ -233,3 +238,15 @@ def test_a_receipt_of_another_provider_or_for_nobody_changes_nothing(sent):
     CONNECTIONS[-1].report(receipt(ReceiptStatus.FAILED))
     connection.report(receipt(ReceiptStatus.FAILED, "p-2"))
     assert Message.objects.get(pk=message_id).status == "sent"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_thread_of_a_connection_survives_the_end_of_its_database_connection(sent):
+    _, line = sent
+    with pytest.raises(db.OperationalError), db.connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    stop = HookReply((Consent("+4915112345678", is_given=False),))
+    with contextlib.suppress(db.Error):  # the provider repeats what was not acted on
+        line.report(stop)
+    line.report(stop)
+    assert Suppression.objects.filter(lifted_at=None).count() == 1

@@ -1,5 +1,7 @@
 """Delivery: who is asked, in which order, and what each answer leads to."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import connection
 from django.utils import timezone
@@ -105,7 +107,17 @@ def test_a_worker_that_is_told_to_stop_asks_nobody_and_gives_the_message_back(ap
     message = deliver(send(api))
     assert (message.status, message.claimed_at, asked()) == ("sending", None, [])
     dispatch.start_offering()
-    assert again(message.pk).status == "success"
+    assert deliver(message.pk).status == "success"
+
+
+def test_a_worker_that_is_told_to_stop_ends_nothing_that_another_may_still_send(api, outbox, project):
+    alone(project)
+    message_id = send(api)
+    Message.objects.update(claims=4, expires_at=timezone.now() + timedelta(seconds=10))  # its next pause is longer
+    dispatch.stop_offering()
+    assert deliver(message_id).status == "sending"
+    dispatch.start_offering()
+    assert deliver(message_id).status == "success"
 
 
 def test_the_sweep_takes_the_freshest_first(api):
@@ -286,6 +298,13 @@ def test_a_code_that_was_verified_meanwhile_goes_to_no_further_provider(api, mon
     assert deliver(message.pk).status == "expired"
 
 
+def test_a_message_whose_user_got_in_meanwhile_goes_to_no_further_provider(api, monkeypatch):
+    while_the_first_is_asked(monkeypatch, lambda _: api.report_verified(to=PHONE))
+    message = deliver(send(api))
+    assert (asked(), message.claimed_at) == ([("first", "temporary")], None)
+    assert deliver(message.pk).status == "expired"
+
+
 def test_a_channel_that_was_stopped_meanwhile_is_not_sent_over_by_a_further_provider(api, monkeypatch):
     while_the_first_is_asked(monkeypatch, lambda _: kill_switch.stop("sms"))
     message = deliver(send(api))
@@ -421,6 +440,33 @@ def test_an_unconfirmed_message_becomes_a_success_by_its_receipt(api, outbox, pr
     assert message.status == "success"
 
 
+def test_one_that_may_have_arrived_awaits_its_receipt_once_its_user_got_in(api, outbox, project):
+    outbox.answer("first", UNKNOWN)
+    outbox.answer("second", TEMPORARY)
+    message_id = send(api)
+    assert deliver(message_id).status == "sending"
+    api.report_verified(message_id=message_id)
+    message = again(message_id)
+    assert (message.status, len(asked())) == ("sent", 2)
+    receipts.act_on(project.row.providers.get(name="first"), [receipt_for(message)])
+    message.refresh_from_db()
+    assert message.status == "success"
+
+
+def test_one_that_may_have_arrived_awaits_its_receipt_once_its_session_is_over(api, outbox):
+    outbox.answer("first", UNKNOWN)
+    outbox.answer("second", TEMPORARY)
+    api.create()
+    message = Message.objects.get()
+    assert deliver(message.pk).status == "sending"
+    clock.forward(181)
+    assert again(message.pk).status == "sent"
+    clock.forward(601)
+    assert sweep.expire_messages() == 1
+    message.refresh_from_db()
+    assert "receipt" in message.error
+
+
 def receipt_for(message):
     return Receipt(ReceiptStatus.SUCCESS, message_id=message.pk)
 
@@ -505,6 +551,18 @@ def test_the_code_of_a_verified_session_is_never_sent(api, outbox):
     assert Message.objects.get(channel="voice").status == "expired"
 
 
+def test_a_message_whose_user_got_in_is_not_tried_again(api, outbox):
+    outbox.answer("first", TEMPORARY)
+    outbox.answer("second", TEMPORARY)
+    message_id = send(api)
+    assert deliver(message_id).status == "sending"
+    api.report_verified(message_id=message_id)
+    message = again(message_id)
+    assert message.status == "expired"
+    assert "its user got in" in message.error
+    assert asked() == [("first", "temporary"), ("second", "temporary")]
+
+
 def test_the_code_of_a_locked_session_is_never_sent(api, outbox):
     session_id = api.create().data["session_id"]
     for _ in range(5):
@@ -548,7 +606,9 @@ def test_what_may_have_arrived_goes_on_counting_though_the_sweep_expires_it(api)
     DeliveryAttempt.objects.create(message_id=message_id, provider_name="first", outcome="unknown", latency_ms=1)
     clock.forward(601)
     assert sweep.expire_messages() == 1
-    assert Message.objects.get(pk=message_id).is_counted
+    message = Message.objects.get(pk=message_id)
+    assert message.is_counted
+    assert message.error == "Its time ended; whether it was sent is not known."
 
 
 def test_the_sweep_leaves_what_lives(api):
@@ -580,6 +640,18 @@ def test_a_lease_is_not_taken_before_it_is_over(api):
     dispatch.claim_due(limit=10, idle_seconds=0)
     clock.forward(dispatch.LEASE_SECONDS - 1)
     assert dispatch.deliver(message_id) is False
+
+
+def test_a_claim_that_a_receipt_has_ended_closes_nothing(api, project):
+    first = project.row.providers.get(name="first")
+    message_id = send(api)
+    [claimed] = dispatch.claim_due(limit=1, idle_seconds=0)
+    DeliveryAttempt.objects.create(
+        message_id=message_id, provider=first, provider_name="first", outcome="unknown", latency_ms=1
+    )
+    receipts.act_on(first, [Receipt(ReceiptStatus.SENT, message_id=message_id)])
+    record.close(claimed, MessageStatus.FAILED, error="The second one refuses it.")
+    assert Message.objects.get().status == "sent"
 
 
 def test_the_second_lost_lease_leaves_the_message_sent_but_unconfirmed(api, outbox):
@@ -717,14 +789,27 @@ def test_a_message_that_was_never_tried_counts_no_more_once_it_expired(api):
     assert api.create().data["sent_to"] == "sms"
 
 
+def break_connection(*_):
+    """End this thread's database connection, as a restart of the server does."""
+    other = connection.copy()
+    with other.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [connection.connection.info.backend_pid])
+    other.close()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_next_provider_is_asked_at_once_though_the_connection_broke_meanwhile(api, monkeypatch, caplog):
+    caplog.set_level("INFO", "verification")  # the line of the log reads the message's request
+    while_the_first_is_asked(monkeypatch, break_connection)
+    assert deliver(send(api)).status == "success"
+    assert asked() == [("first", "temporary"), ("second", "accepted")]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_an_answer_is_recorded_though_the_connection_broke_meanwhile(api, monkeypatch):
     monkeypatch.setattr(record, "RECORD_SECONDS", 2.0)
     message_id = send(api)
     [claimed] = dispatch.claim_due(limit=1, idle_seconds=0)
-    other = connection.copy()
-    with other.cursor() as cursor:
-        cursor.execute("SELECT pg_terminate_backend(%s, 5000)", [connection.connection.info.backend_pid])
-    other.close()
+    break_connection()
     record.close(claimed, MessageStatus.SUCCESS)
     assert Message.objects.get(pk=message_id).status == MessageStatus.SUCCESS

@@ -1,7 +1,7 @@
 """The next channel, when a code does not arrive."""
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from providers.base import Outcome, Result
@@ -9,8 +9,9 @@ from tests import factories
 from tests.fakes.outage import database_away
 from tests.fakes.trace_collector import TraceCollector
 from verification.core import caching, tracing
-from verification.models import FallbackStep, Message, Session
+from verification.models import FallbackStep, Message, Recipient, Session, Suppression
 from verification.services.delivery import fallback
+from verification.services.records import decisions
 from verification.services.sessions import send as sending
 
 pytestmark = pytest.mark.django_db
@@ -61,6 +62,99 @@ def test_nothing_more_is_sent_once_the_session_is_verified(api, outbox):
     overdue()
     fallback.send_fallbacks(limit=10)
     assert channels_used() == ["messenger_b"]
+
+
+def arrived(channel):
+    """Let the receipt of the message over this channel come."""
+    Message.objects.filter(channel=channel).update(status="success", fallback_at=None)
+
+
+def test_nothing_more_is_sent_once_a_later_send_has_arrived(api, outbox):
+    outbox.answer("messenger_b first", SENT)
+    session = api.create().data
+    api.send(session["session_id"], "sms")
+    assert len(outbox.messages) == 2
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 0
+    assert channels_used() == ["messenger_b", "sms"]
+
+
+def test_a_later_send_of_the_user_has_its_own_time_to_arrive(api, outbox):
+    outbox.answer("messenger_b first", SENT)
+    outbox.answer("sms first", SENT)
+    session = api.create().data
+    assert outbox.messages
+    overdue()
+    api.send(session["session_id"], "sms")
+    assert len(outbox.messages) == 2
+    assert fallback.send_fallbacks(limit=10) == 0
+    assert channels_used() == ["messenger_b", "sms"]
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "sms", "voice"]
+
+
+def test_a_later_send_that_failed_is_not_waited_out_for_an_earlier_one(api, outbox):
+    outbox.answer("messenger_b first", SENT)
+    outbox.answer("sms first", Result(Outcome.REFUSED, error="No such number."))
+    session = api.create().data
+    api.send(session["session_id"], "sms")
+    assert len(outbox.messages) == 1
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "sms", "voice"]
+
+
+def test_an_earlier_message_goes_on_where_the_later_one_failed_and_found_no_channel(api, outbox, project):
+    outbox.answer("messenger_b first", SENT)
+    outbox.answer("sms first", Result(Outcome.REFUSED, error="No such number."))
+    project.channel("voice", is_active=False)
+    session = api.create().data
+    api.send(session["session_id"], "sms")
+    assert len(outbox.messages) == 1
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "sms"]
+    project.channel("voice", is_active=True)
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "sms", "voice"]
+
+
+def test_nothing_more_is_sent_once_an_earlier_message_with_the_code_has_arrived(api, outbox):
+    outbox.answer("messenger_b first", SENT)
+    outbox.answer("sms first", SENT)
+    api.create()
+    assert outbox.messages
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert len(outbox.messages) == 2
+    arrived("messenger_b")
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 0
+    assert channels_used() == ["messenger_b", "sms"]
+
+
+def test_an_earlier_message_whose_code_was_replaced_does_not_stand_for_a_later_one(api, outbox, project):
+    project.set(new_code_on_send=True)
+    outbox.answer("messenger_b first", SENT)
+    outbox.answer("sms first", SENT)
+    session = api.create().data
+    api.send(session["session_id"], "sms")
+    assert len(outbox.messages) == 2
+    arrived("messenger_b")
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "sms", "voice"]
+
+
+def test_a_code_that_goes_out_over_the_next_channel_stays_right_over_the_first(api, outbox, project):
+    project.set(new_code_on_send=True, code_letters=True)
+    outbox.answer("messenger_b first", SENT)
+    session = api.create().data
+    first_code = outbox.code
+    overdue()
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert outbox.code == first_code
+    assert api.check(session["session_id"], first_code).status_code == 200
 
 
 def test_a_failure_is_not_waited_out(api, outbox):
@@ -142,6 +236,23 @@ def test_a_fault_of_ours_with_one_keeps_no_other_from_its_turn(api, outbox, monk
     assert fallback.send_fallbacks(limit=10) == 0
 
 
+def test_a_refusal_that_cannot_be_noted_keeps_no_code_from_the_channel_after(api, outbox, project, monkeypatch):
+    outbox.answer("messenger_b first", SENT)
+    api.create()
+    assert outbox.messages
+    recipient = Recipient.objects.get()
+    Suppression.objects.create(project=project.row, recipient=recipient, channel="sms", reason="Barred.")
+    overdue()
+
+    def fail(**_):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1 / 0")
+
+    monkeypatch.setattr(decisions, "record", fail)
+    assert fallback.send_fallbacks(limit=10) == 1
+    assert channels_used() == ["messenger_b", "voice"]
+
+
 def test_the_users_own_choice_comes_first(api, outbox):
     outbox.answer("voice first", SENT)
     api.create(type="voice")
@@ -153,6 +264,7 @@ def test_the_users_own_choice_comes_first(api, outbox):
 
 def test_a_running_block_passes_a_channel_over(api, outbox):
     outbox.answer("messenger_b first", SENT)
+    outbox.answer("sms first", SENT)
     session = api.create().data
     api.send(session["session_id"], "sms")
     Message.objects.filter(channel="sms").update(fallback_at=None)

@@ -9,7 +9,7 @@ from verification.core import caching
 from verification.models import Provider, Recipient, Suppression
 from verification.services.delivery import receipts
 from verification.services.maintenance import forgetting
-from verification.services.protection.suppressions import OPTED_OUT
+from verification.services.protection.suppressions import OPTED_OUT, suppress
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +47,12 @@ def test_stop_twice_is_one_suppression_and_start_alone_is_none(provider):
     for _ in range(2):
         write(provider, is_given=False)
     assert Suppression.objects.count() == 1
+
+
+def test_a_reason_that_no_column_holds_is_kept_as_far_as_it_goes(project):
+    recipient = Recipient.objects.create(project=project.row, address=PHONE)
+    suppress(project_id=project.id, recipient_id=recipient.id, channel="sms", reason="Barred\0")
+    assert Suppression.objects.get().reason == "Barred\ufffd"
 
 
 def test_stop_of_a_number_that_was_never_sent_to_holds_too(api, provider):

@@ -65,6 +65,12 @@ def test_where_no_threads_are_known_there_are_no_shares():
     assert claim(everybodys, Backlog(*[A] * 50)) == [A] * 50
 
 
+def test_where_no_threads_are_known_a_slow_project_gets_all_it_asks_for():
+    everybodys = several(Shares())
+    everybodys.projects.note_slow(A)
+    assert claim(everybodys, Backlog(*[A] * 50)) == [A] * 50
+
+
 def test_a_project_that_holds_its_share_is_left_out(shared):
     assert claim(shared, Backlog(A, A, A, A, A)) == [A, A, A]
     assert claim(shared, Backlog(A, B, A)) == [B]

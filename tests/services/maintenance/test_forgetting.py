@@ -4,6 +4,7 @@ import json
 
 import pytest
 from django.core.management import CommandError
+from django.db import models
 
 from providers.base import ContactShared, HookReply
 from tests import clock, factories
@@ -26,13 +27,18 @@ from verification.models import (
     WrongCode,
 )
 from verification.services.delivery.receipts import act_on_once
-from verification.services.maintenance.forgetting import forget
-from verification.services.maintenance.retention import purge
+from verification.services.maintenance.forgetting import EXPORTED, forget
+from verification.services.maintenance.retention import purge, strip
 from verification.services.projects.ceilings import set_platform
 
 pytestmark = pytest.mark.django_db
 
 TO, OTHER = "+4915112345678", "+4915112345679"
+
+# The texts of a session that cannot name a person, as we choose them: ids, a tag, a rule of ours.
+CHOSEN_BY_US = {"id", "language", "refusal", "link_payload"}
+# Whence and by which request it was asked for, which may have been somebody else: erased, but not handed out.
+OF_THE_REQUEST = {"subnet", "caller_request"}
 
 
 @pytest.fixture
@@ -257,3 +263,18 @@ def test_it_is_on_record_without_the_address(known, project):
     entry = AuditEntry.objects.filter(project=project.row).latest("pk")
     assert entry.action == "Forgot a recipient"
     assert TO not in str(vars(entry))
+
+
+# --- columns that come later -----------------------------------------------------------------------------------------
+
+
+def test_each_text_of_a_session_that_a_caller_chooses_is_erased_and_handed_out(api, outbox):
+    columns = (
+        field for field in Session._meta.concrete_fields if isinstance(field, (models.CharField, models.TextField))
+    )
+    texts = {field.name for field in columns if not field.choices} - CHOSEN_BY_US
+    session = Session.objects.get(pk=api.create(TO).data["session_id"])
+    Session.objects.filter(pk=session.pk).update(**dict.fromkeys(texts, "Ann Canary"))
+    strip([], [session.pk])
+    assert Session.objects.filter(pk=session.pk).values(*texts).get() == dict.fromkeys(texts, "")
+    assert texts - OF_THE_REQUEST <= set(EXPORTED["sessions"][2])

@@ -10,10 +10,10 @@ from django.db import connection, connections
 from django.test import Client
 
 from tests import clock
-from tests.api.calls import Api, problem
+from tests.api.calls import Api, problem, wrong_fields
 from verification.core import caching
 from verification.core.crypto import decrypt, encrypt
-from verification.models import IdempotentRequest, KeyKind, Message
+from verification.models import IdempotentRequest, KeyKind, Message, Provider
 from verification.services.projects.keys import issue_key
 
 pytestmark = pytest.mark.django_db
@@ -187,6 +187,17 @@ def test_other_endpoints_do_not_look_at_it(api):
 
 
 # --- at the same time ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("headers", [{}, KEY], ids=["without a key", "with a key"])
+def test_a_provider_that_was_just_deleted_is_a_wrong_field(api, project, headers):
+    second = project.provider("sms", name="second")
+    assert api.manual_send(provider_id=second.pk).status_code == 200  # this process knows it for up to a second more
+    Provider.objects.filter(pk=second.pk).delete()
+    answer = api.manual_send(provider_id=second.pk, headers=headers)
+    assert wrong_fields(answer) == ["provider_id"]
+    assert Message.objects.count() == 1 and not IdempotentRequest.objects.exists()
 
 
 @pytest.mark.django_db(transaction=True)

@@ -65,6 +65,7 @@ def test_an_entry_leaves_others_alone(subject, value, to, client):
         ("prefix", "49151", "+49151"),
         ("domain", "@MÜNCHEN.de", "xn--mnchen-3ya.de"),
         ("country", "de", "DE"),
+        ("country", "Morocco", "MA"),
         ("client", "203.0.113.7", "203.0.113.7/32"),
         ("client", "2001:DB8::/32", "2001:db8::/32"),
     ],
@@ -227,3 +228,8 @@ def test_a_channel_can_be_narrower_than_its_project(api, project):
 def test_a_number_of_no_type_that_is_served_is_noted(api, project):
     assert problem(api.create("+448001111111")) == (403, "recipient_not_allowed")
     assert decided() == [("number_type", "+4480******11", 1)]
+
+
+def test_an_entry_of_a_country_is_called_by_it_and_no_other_value_is_named():
+    assert str(ListEntry(kind="block", subject="country", value="MA")) == "Block list, Morocco (MA)"
+    assert str(ListEntry(kind="safe", subject="prefix", value="+49151")) == "Safe list, number prefix"

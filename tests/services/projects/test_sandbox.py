@@ -4,13 +4,16 @@ from datetime import timedelta
 
 import pytest
 from django.core import mail
+from django.db import connection
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 
 from providers.sandbox import BOUNCE_SECONDS, LATE_SECONDS, RECEIPT_SECONDS, START_SECONDS, TABLE
 from tests import factories
 from tests.api.calls import Api, problem
 from tests.commands.running import run
 from tests.providers.challenges.test_altcha import solve
+from tests.services.sessions.test_session_list_plans import FILL, most_rows
 from verification.core import caching
 from verification.core.errors import UserError
 from verification.models import Message, Project, Provider, Session, WebhookEvent
@@ -91,7 +94,7 @@ def test_a_project_with_traffic_stays_what_it_is(api, project, sandbox, made, ou
 def test_a_project_changes_its_kind_once_its_providers_fit():
     new = projects.create_project(name="Shop").project
     provider = connect(new, "http", values=HTTP)
-    with pytest.raises(UserError, match="delete http first"):
+    with pytest.raises(UserError, match=r"Delete them on the Providers page first: http \(SMS\)\."):
         projects.set_project(project=new, values={"is_sandbox": "true"})
     provider.delete()
     projects.set_project(project=Project.objects.get(pk=new.pk), values={"is_sandbox": "true"})
@@ -129,6 +132,20 @@ def test_failing_on_demand_sets_nothing_aside(sandbox):
     sandbox.manual_send(to="delivered@sandbox.example", channel="email")
     sweep_once(limit=100)
     assert Message.objects.get(recipient__address="delivered@sandbox.example").status == "success"
+
+
+@pytest.mark.parametrize(
+    ("to", "status"),
+    [("providers-down", "failed"), ("refused", "failed"), ("delivered", "success"), ("provider-recovers", "sending")],
+)
+def test_an_inbox_beside_the_sandbox_changes_no_outcome(sandbox, made, to, status):
+    add_provider(project=made.project, channel="email", provider_type="inbox", name="inbox", values={})
+    caching.clear_all()
+    sandbox.manual_send(to=f"{to}@sandbox.example", channel="email")
+    sweep_once(limit=10)
+    message = Message.objects.get()
+    assert message.status == status
+    assert {attempt.provider.type for attempt in message.attempts.all()} == {"sandbox"}
 
 
 def test_wrong_codes_have_no_limit_for_the_recipients_of_the_sandbox_alone(sandbox, made):
@@ -177,6 +194,18 @@ def test_a_bot_is_started_again_for_every_session(sandbox):
         sweep_once(limit=10)
         assert sandbox.check(session["session_id"], CODE).status_code == 200
         Message.objects.update(created_at="2020-01-01T00:00:00Z")  # the 60 seconds of the channel are over
+
+
+def test_of_the_sessions_of_the_past_none_is_read(made):
+    numbers = {"mine": made.project.pk, "other": factories.project().id, "rows": 4_000}
+    with connection.cursor() as cursor:
+        cursor.execute(FILL.replace("'sms', '', '', false", "'', 'messenger_a', '', true"), numbers)
+        bot = Provider.objects.get(project=made.project, type="sandbox_bot")
+        with CaptureQueriesContext(connection) as statements:
+            assert list(simulated._waiting_for(bot)) == []
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statements[-1]['sql']}")
+        ((plan,),) = cursor.fetchone()
+    assert most_rows(plan["Plan"]) <= 1
 
 
 def test_a_report_that_fails_keeps_no_other_from_its_turn(sandbox, monkeypatch):

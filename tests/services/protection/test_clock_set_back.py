@@ -72,6 +72,14 @@ def test_an_alarm_is_over(project):
     guessing.require_no_guesser(load_project(project.id), "81.2.69.9")
 
 
+def test_a_key_is_kept_by_the_databases_clock(api, monkeypatch):
+    headers = {"idempotency-key": "order-1"}
+    first = api.manual_send(TO, headers=headers)
+    real = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: real() + timedelta(days=2))
+    assert api.manual_send(TO, headers=headers).data == first.data
+
+
 @pytest.fixture
 def a_wrong_clock(monkeypatch):
     """This process is an hour behind the database."""

@@ -29,7 +29,7 @@ from verification.models import (
 )
 from verification.models.guard import ABOUT_GUESSING
 from verification.services.projects.snapshot import load_project
-from verification.services.protection.challenges import is_suspected, suspects_recipient
+from verification.services.protection.challenges import is_caller_suspicious, is_recipient_suspicious
 from verification.services.protection.guard import conversion, findings
 from verification.services.protection.recipient import policy_for
 from verification.services.records import decisions
@@ -649,7 +649,9 @@ def test_statistics_count_sends_verifications_and_refusals(api, outbox, project)
 
 
 def wary(project, to):
-    return suspects_recipient(policy_for(load_project(project.id), parse_address(to), client_address="203.0.113.9"))
+    return is_recipient_suspicious(
+        policy_for(load_project(project.id), parse_address(to), client_address="203.0.113.9")
+    )
 
 
 def test_a_number_is_suspected_from_half_of_the_limit_on(api, project):
@@ -665,4 +667,4 @@ def test_a_number_of_a_watched_country_is_suspected(project):
     findings.sweep()
     assert wary(project, "+4915122220000")
     assert not wary(project, "+33612345678")
-    assert not is_suspected(load_project(project.id), "203.0.113.9")
+    assert not is_caller_suspicious(load_project(project.id), "203.0.113.9")

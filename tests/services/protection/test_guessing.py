@@ -11,7 +11,7 @@ from tests.api.calls import problem
 from verification.core import caching
 from verification.models import Alert, GuardBlock, Session, WrongCode
 from verification.services.projects.snapshot import load_project
-from verification.services.protection.challenges import is_suspected
+from verification.services.protection.challenges import is_caller_suspicious
 from verification.services.protection.guard import findings
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +63,7 @@ def rules():
 
 
 def suspects(project, network):
-    return is_suspected(load_project(project.id), network)
+    return is_caller_suspicious(load_project(project.id), network)
 
 
 def test_a_network_that_guesses_for_many_is_suspected(api, project):

@@ -150,7 +150,7 @@ def test_limits_budgets_lists_and_switches_hold(api, pumped):
 def asked(project, to, client_address="198.51.100.7"):
     caching.clear_all()
     policy = policy_for(load_project(project.id), parse_address(to), client_address=client_address)
-    return challenges.is_asked(policy)
+    return challenges.is_required(policy)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from django.test import override_settings
 from django.utils import timezone
 
 from tests import clock
-from verification.admin.dashboard import page
+from verification.admin.dashboard.day import figures_of_day
 from verification.core import caching
 from verification.models import Decision, GuardBlock, GuardRule, Project
 from verification.services.analytics import rollups
@@ -26,8 +26,9 @@ def pump(api, count, *, start=0, prefix=TUNISIA, **body):
 def overview(project):
     """The refusals of the day as the overview tells them, in all and by rule."""
     rollups.count_due()
-    figures = page._count(Project.objects.filter(pk=project.id), [project.id])
-    return figures["refused"], {line["rule"]: line["times"] for line in figures["refusals"]}
+    figures = figures_of_day(Project.objects.filter(pk=project.id), [project.id])
+    [refused] = (int(tile.value) for tile in figures.tiles if tile.title == "Refused requests")
+    return refused, {line.rule: line.times for line in figures.refusals}
 
 
 def refused_by_country(project):

@@ -13,7 +13,7 @@ from verification.core.crypto import code_digest
 from verification.models import Alert, Decision, GuardBlock, Recipient, Session, VerifyToken, WrongCode
 from verification.services.projects.snapshot import load_project
 from verification.services.protection import limits
-from verification.services.protection.challenges import is_suspected
+from verification.services.protection.challenges import is_caller_suspicious
 from verification.services.protection.guard import findings
 from verification.services.sessions import check as tokens
 
@@ -249,7 +249,7 @@ def test_callers_of_a_project_under_attack_are_suspected(api, project):
     project.set(guess_assumed=3)
     guess(api, 4)
     findings.sweep()
-    assert is_suspected(load_project(project.id), network(1))
+    assert is_caller_suspicious(load_project(project.id), network(1))
 
 
 def test_a_lift_starts_a_new_count(api, project):

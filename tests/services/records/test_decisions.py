@@ -1,15 +1,30 @@
 """The owner's log of refusals."""
 
+import ast
+
 import pytest
 
+from tests.conftest import ROOT
+from verification.core.errors import DecisionRecord
 from verification.models import Decision
-from verification.services.records.decisions import record
+from verification.services.records.decisions import RULES, record
 
 pytestmark = pytest.mark.django_db
 
 
 def noted(project, subject="KP", rule="country", **figures):
     record(project_id=project.id, rule=rule, subject=subject, figures=figures)
+
+
+def test_every_rule_that_a_refusal_names_has_its_words():
+    """Without them the log shows a name of ours, and a flood of refusals is written one by one."""
+    named = set()
+    for path in (ROOT / "verification").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == DecisionRecord.__name__:
+                named |= {rule.value for rule in node.args[1:2] if isinstance(rule, ast.Constant)}
+    assert named >= {"requests_per_second", "client_address", "kill_switch"}
+    assert named <= set(RULES)
 
 
 def test_one_row_counts_the_hour_and_keeps_the_last_figures(project):

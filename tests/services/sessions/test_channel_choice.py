@@ -7,6 +7,7 @@ from tests import clock, factories
 from tests.api.calls import problem
 from verification.core import caching
 from verification.models import Message, Session, Suppression
+from verification.services.delivery import sweep
 
 pytestmark = pytest.mark.django_db
 
@@ -130,6 +131,23 @@ def test_a_channel_over_which_the_code_failed_has_reached_nobody(api, outbox):
     assert api.create().data["sent_to"] == "sms"
 
 
+def test_a_channel_over_which_no_receipt_ever_came_has_reached_nobody(api, outbox):
+    reach_over(api, outbox, "messenger_b")
+    outbox.answer("voice", Result.accepted("id-1"))
+    reach_over(api, outbox, "voice")
+    clock.forward(600)
+    assert sweep.expire_messages() == 1
+    assert Message.objects.get(channel="voice").status == "expired"
+    assert api.create().data["sent_to"] == "messenger_b"
+
+
+def test_a_channel_whose_receipt_may_still_come_is_taken_again(api, outbox):
+    outbox.answer("voice", Result.accepted("id-1"))
+    reach_over(api, outbox, "voice")
+    assert Message.objects.get().status == "sent"
+    assert api.create().data["sent_to"] == "voice"
+
+
 def test_a_channel_that_was_switched_off_meanwhile_is_passed_over(api, outbox, project):
     verify_over(api, outbox, "voice")
     project.channel("voice", is_active=False)
@@ -237,3 +255,34 @@ def test_where_a_bot_is_all_there_is_the_session_waits_for_it(api, outbox, proje
     created = api.create()
     assert (created.status_code, created.data["sent_to"]) == (200, None)
     assert Session.objects.get().awaited_channel == "messenger_a"
+
+
+# --- test logins, for whom nobody can start a bot --------------------------------------------------------------------
+
+
+@pytest.fixture
+def only_a_bot(project):
+    """A bot is all there is, and the recipient is a test login with the code 424242."""
+    for channel in ("sms", "voice", "messenger_b"):
+        project.channel(channel, is_active=False)
+    project.test_login(PHONE, "424242")
+
+
+@pytest.mark.usefixtures("only_a_bot")
+@pytest.mark.parametrize("named", [{}, {"type": "messenger_a"}])
+def test_a_test_login_over_a_bot_looks_sent_and_its_code_is_right(api, outbox, named):
+    created = api.create(**named)
+    assert (created.status_code, created.data["sent_to"]) == (200, "messenger_a")
+    assert [channel["timeout"] for channel in created.data["channels"]] == [60]
+    checked = api.check(created.data["session_id"], "424242")
+    assert (checked.status_code, checked.data["is_test"]) == (200, True)
+    assert outbox.messages == []
+
+
+@pytest.mark.usefixtures("only_a_bot")
+def test_a_test_login_is_sent_again_over_a_bot(api, outbox):
+    session_id = api.create(send=False).data["session_id"]
+    sent = api.send(session_id, "messenger_a")
+    assert (sent.status_code, sent.data["channel"]["timeout"]) == (200, 60)
+    assert api.check(session_id, "424242").status_code == 200
+    assert outbox.messages == []

@@ -1,6 +1,7 @@
 """Bots: from the deep link to the code, bound by proof only."""
 
 import contextlib
+from datetime import timedelta
 
 import pytest
 from django.db import OperationalError
@@ -67,6 +68,15 @@ def test_the_own_contact_binds_and_the_waiting_code_goes_out(api, outbox, bot):
     assert outbox.last.channel == "messenger_a"
     assert outbox.last.account_id == CHAT
     assert api.check(session_id, outbox.code).status_code == 200
+
+
+def test_a_session_ends_by_the_databases_clock(api, outbox, bot, monkeypatch):
+    _, payload = waiting_session(api)
+    real = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: real() + timedelta(hours=1))
+    tell(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    assert outbox.last.account_id == CHAT
 
 
 def test_the_link_alone_does_not_bind(api, outbox, bot):

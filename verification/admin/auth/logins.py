@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from verification.admin.auth.second_factor import page
 from verification.admin.auth.session_store import stored_key
-from verification.admin.base.display import time_ago_label, time_label
+from verification.admin.base.display import format_exact_time, time_ago_label, time_label
 from verification.core.formats import EXACT
 from verification.services.users import logins
 
@@ -47,6 +47,7 @@ def _answer(request: HttpRequest, user: Any) -> HttpResponse:
             "browser": login.browser,
             "network": login.network,
             "since": time_label(login.started_at, EXACT),
+            "since_heard": format_exact_time(login.started_at),
             "seen": time_ago_label(login.session.expire_date - timedelta(seconds=settings.SESSION_COOKIE_AGE)),
             "is_this": login.session_id == here,
         }

@@ -1,4 +1,4 @@
-"""The middleware around every request to the panel.
+"""The middleware around every request to the panel, and the limit of all forms.
 
 The panel speaks the language that the reader chose, else the first of their browser's that it has, and writes times in
 their zone. Both are cookies, so that the pages before the login have them too. Only the panel's requests ask for them:
@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from http import HTTPStatus
+from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -23,7 +25,7 @@ from verification.core.networks import announced_length, client_ip
 from verification.services.records import audit
 
 FORM_AROUND_FILE = 64 * 1024  # bytes of the fields and boundaries around an invoice
-NUL = "%00"  # in an address: no text of PostgreSQL holds it, and asking for one is an error
+NUL = "%00"  # as an address writes it: no text of PostgreSQL holds it, and asking for one is an error
 
 
 @cache
@@ -37,6 +39,23 @@ def _longest_form(request: HttpRequest) -> int:
     is_invoice = request.path == reverse("admin:verification_invoice") and request.user.is_authenticated
     most: int = settings.INVOICE_MAX_BYTES + FORM_AROUND_FILE if is_invoice else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return most
+
+
+class FormLengthMiddleware:
+    """Refuses a form that is announced as too long, on every page, before Django's look for its token reads all of it.
+
+    A view without that look has a limit of its own.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_view(self, request: HttpRequest, view: Callable[..., Any], *_: object) -> None:
+        if not getattr(view, "csrf_exempt", False) and announced_length(request) > _longest_form(request):
+            raise RequestDataTooBig("The form is larger than allowed.")
 
 
 class PanelMiddleware:
@@ -59,8 +78,6 @@ class PanelMiddleware:
         return response
 
     def _answer(self, request: HttpRequest) -> HttpResponse:
-        if announced_length(request) > _longest_form(request):  # nothing of it was read
-            return HttpResponse(status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         if NUL in request.META["QUERY_STRING"]:
             return HttpResponse(status=HTTPStatus.NOT_FOUND)
         return self.get_response(request)

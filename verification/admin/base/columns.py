@@ -8,7 +8,8 @@ from django.contrib import admin
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.admin.base.display import format_channel, format_error, time_label
+from providers import registry
+from verification.admin.base.display import format_channel, format_error, label, time_label
 from verification.core.formats import grouped
 
 
@@ -16,6 +17,17 @@ class ChannelColumn:
     @admin.display(description=gettext_lazy("Channel"), ordering="channel")
     def channel_label(self, row: Any) -> str:
         return format_channel(row.channel)
+
+
+class ProviderTypeColumn:
+    @admin.display(description=gettext_lazy("Type"), ordering="type")
+    def type_label(self, provider: Any) -> str:
+        try:
+            return str(registry.adapter_class(provider.type).label)
+        except registry.AdapterShowsCodes:
+            return label(_("{type}: shows codes, not available here").format(type=provider.type), "danger")
+        except registry.UnknownAdapter:
+            return label(_("{type}: not installed").format(type=provider.type), "danger")
 
 
 class CreatedColumn:

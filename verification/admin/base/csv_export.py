@@ -48,21 +48,21 @@ LANGUAGE = "en"
 
 
 @translation.override(LANGUAGE)
-def list_file(page: Any, request: HttpRequest) -> StreamingHttpResponse:
+def list_file(model_admin: Any, request: HttpRequest) -> StreamingHttpResponse:
     """Return the file of a list, and record in the audit log who took it."""
     parameters = request.GET.copy()
     for name in (PARAMETER, PAGE_VAR):
         parameters.pop(name, None)
     request.GET = parameters  # type: ignore[assignment]  # the list refuses parameters that are no filters
     request.is_for_file = True  # type: ignore[attr-defined]  # what its address says no more
-    changelist = page.get_changelist_instance(request)
+    changelist = model_admin.get_changelist_instance(request)
     pks = list(changelist.queryset.values_list("pk", flat=True)[: MAX_ROWS + 1])
     columns = [name for name in changelist.list_display if name != CHECKBOX]
-    name = page.opts.verbose_name_plural
-    _record(page, parameters, min(len(pks), MAX_ROWS), name)
+    name = model_admin.opts.verbose_name_plural
+    _record(model_admin, parameters, min(len(pks), MAX_ROWS), name)
     lines = chain(
-        [[capfirst(str(label_for_field(column, page.model, page))) for column in columns]],
-        _lines(page, changelist, pks[:MAX_ROWS], columns),
+        [[capfirst(str(label_for_field(column, model_admin.model, model_admin))) for column in columns]],
+        _lines(model_admin, changelist, pks[:MAX_ROWS], columns),
         [[f"Only the first {MAX_ROWS:,} are here. Narrow the filters to get the others."]][: len(pks) > MAX_ROWS],
     )
     rows = csv.writer(_Echo())
@@ -93,7 +93,7 @@ class _Echo:
         return line
 
 
-def _lines(page: Any, changelist: CappedChangeList, pks: list[Any], columns: list[str]) -> Iterator[list[str]]:
+def _lines(model_admin: Any, changelist: CappedChangeList, pks: list[Any], columns: list[str]) -> Iterator[list[str]]:
     """Yield the cells of the rows with these keys, in the order of the keys."""
     for start in range(0, len(pks), BATCH):
         keys = pks[start : start + BATCH]
@@ -101,13 +101,13 @@ def _lines(page: Any, changelist: CappedChangeList, pks: list[Any], columns: lis
         changelist.prefetch(list(by_key.values()))
         # Lines are read after the page's function has returned. Programs read them, so they are the same for everybody.
         with translation.override(LANGUAGE), timezone.override(UTC):
-            lines = [[_cell(page, by_key[key], column) for column in columns] for key in keys if key in by_key]
+            lines = [[_cell(model_admin, by_key[key], column) for column in columns] for key in keys if key in by_key]
         yield from lines  # without the rows that went meanwhile
 
 
-def _cell(page: Any, row: Model, column: str) -> str:
+def _cell(model_admin: Any, row: Model, column: str) -> str:
     try:
-        field, _unused, value = lookup_field(column, row, page)
+        field, _unused, value = lookup_field(column, row, model_admin)
     except ObjectDoesNotExist:
         return ""
     if field is not None:
@@ -136,7 +136,7 @@ def _for_programs(row: Model, text: str) -> str:
     return text
 
 
-def _record(page: Any, parameters: Any, number: int, name: str) -> None:
+def _record(model_admin: Any, parameters: Any, number: int, name: str) -> None:
     """Write a line into the audit log. It names the filters, and not what was searched for, which may be a person."""
     filters = sorted(each for each in parameters if each != SEARCH_VAR)
     by = f" by {', '.join(filters)}" if filters else ""

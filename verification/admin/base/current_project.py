@@ -24,6 +24,7 @@ from verification.models import Project, Right
 
 PARAMETER = "project"  # in the address
 SECTION = "section"  # in the address of a project's page: which of its settings
+OF_PROJECT = "admin:verification_project_"  # begins the URL names of a project's pages
 ALL = "all"  # in place of an id in the address
 REMEMBERED = "project"  # in the session
 KEPT_PARAMETERS = ("range", "from", "to", "since", "between")  # of a list, where another project is chosen
@@ -179,9 +180,8 @@ class Switcher:
         """Return where the same page shows another project: itself, or the list that its row is of."""
         match = self.request.resolver_match
         name = f"admin:{match.url_name}" if match and match.url_name else ""
-        if name == "admin:verification_project_change" and project_id is not None:
-            section = self.request.GET.get(SECTION)
-            return reverse(name, args=(project_id,), query={SECTION: section} if section else None)
+        if match and name.startswith(OF_PROJECT) and "object_id" in match.kwargs and project_id is not None:
+            return self._link_of_project(name, project_id)
         model = name.removesuffix("_changelist").removesuffix("_change").removesuffix("_add")
         wanted = name if page_is_of_one_project(name) else f"{model}_changelist"
         page = _page_of(wanted)
@@ -189,3 +189,12 @@ class Switcher:
             wanted = "admin:index"
         kept = {each: self.request.GET[each] for each in KEPT_PARAMETERS if each in self.request.GET}
         return f"{reverse(wanted)}?{urlencode({PARAMETER: project_id or ALL} | (kept if wanted == name else {}))}"
+
+    def _link_of_project(self, name: str, project_id: int) -> str:
+        """Return the same page of another project; its settings where the user may not open that page there."""
+        project_page: Any = admin.site._registry[Project]
+        may_change = project_id in own_project_ids(self.request, Right.CHANGE)
+        if name.removeprefix(OF_PROJECT) in project_page.parts and may_change:
+            return reverse(name, args=(project_id,))
+        section = self.request.GET.get(SECTION)
+        return reverse(f"{OF_PROJECT}change", args=(project_id,), query={SECTION: section} if section else None)

@@ -46,7 +46,7 @@ class RangeChoice:
 
 
 def range_of(request: HttpRequest, *names: str) -> RangeChoice:
-    """Read the range from the address; a wrong one gives the usual range. ``kept`` are the page's other parameters."""
+    """Read the range from the address; a wrong one gives the usual range. ``names`` are the page's other parameters."""
     get, now = request.GET, timezone.now()
     query = {name: get[name] for name in names if get.get(name)}
     word, wrong = get.get("range", ranges.USUAL), ""

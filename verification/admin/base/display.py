@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
 
@@ -43,6 +44,12 @@ OUTCOMES = {  # of an attempt, as the adapters name them
 
 
 NEXT = "next"  # in the address of a form: the page that saving leads to
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=\D)(?![^<>]*>)")  # the space after a number, outside of tags
+
+
+def keep_units(text: str) -> str:
+    """Return a sentence, or its HTML, in which no line begins with a unit."""
+    return _BEFORE_UNIT.sub("\u00a0", text)
 
 
 def label(text: object, variant: str = "neutral") -> SafeString:
@@ -88,6 +95,13 @@ def monospace(text: object) -> SafeString:
 def format_country(text: str) -> SafeString:
     """Return a country's ISO code, before which ``countries.js`` writes its name."""
     return format_html('<span class="ww-nowrap" data-country="{}">{}</span>', text, text)
+
+
+def format_language(code: str | None) -> SafeString:
+    """Return a language's code, before which ``countries.js`` writes its name."""
+    if not code:
+        return SafeString("–")
+    return format_html('<span class="ww-nowrap" data-language="{}">{}</span>', code, code)
 
 
 def excerpt(text: str | None, length: int = 60) -> SafeString:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +16,7 @@ from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -139,13 +141,20 @@ class ScopedAdmin(Scoped, ModelAdmin):
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        """Show the form. A refusal that only the service knows, such as "no room", is shown as a message."""
+        """Show the form. A refusal that only the service knows, such as "no room", is shown as a message.
+
+        Django saves all columns of the row, also those that the form does not show. So the row is locked before it is
+        read, and nobody changes it between.
+        """
         extra_context = {
             "show_history": self.has_history and has_right(request, Right.READ_AUDIT),
             **(extra_context or {}),
         }
         try:
-            response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
+            with transaction.atomic() if request.method == "POST" else nullcontext():
+                if request.method == "POST" and object_id:
+                    self._lock(request, object_id)
+                response: HttpResponse = super().changeform_view(request, object_id, form_url, extra_context)
         except UserError as error:
             self.message_user(request, str(error), messages.ERROR)
             return HttpResponseRedirect(request.get_full_path())
@@ -154,6 +163,15 @@ class ScopedAdmin(Scoped, ModelAdmin):
             project = self.project_of(row) if row is not None else None
             response.context_data["is_sandbox"] = project is not None and project.is_sandbox
         return response
+
+    def _lock(self, request: HttpRequest, object_id: str) -> None:
+        """Have whoever else changes the row wait until the transaction ends. Its project comes first, as elsewhere."""
+        row = self.get_object(request, unquote(object_id))
+        if row is None or not self.has_change_permission(request, row):
+            return
+        project = self.project_of(row)
+        for each in (row,) if project is None or project == row else (project, row):
+            type(each)._base_manager.select_for_update(no_key=True).filter(pk=each.pk).first()
 
     def response_post_save_add(self, request: HttpRequest, obj: Any) -> HttpResponse:
         return self._way_back(request) or super().response_post_save_add(request, obj)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 _NOW = (
     (gettext_lazy("Overview"), "space_dashboard", "admin:index"),
+    (gettext_lazy("Projects"), "folder_open", "admin:verification_project_changelist"),
     (gettext_lazy("Figures"), "monitoring", "admin:verification_figures"),
     (gettext_lazy("Costs"), "payments", "admin:verification_costs"),
     (gettext_lazy("Alerts"), "notifications", "admin:verification_alert_changelist"),
 )
 _SET_UP = (
-    (gettext_lazy("Projects"), "folder_open", "admin:verification_project_changelist"),
     (gettext_lazy("Channels"), "alt_route", "admin:verification_channel_changelist"),
     (gettext_lazy("Providers"), "hub", "admin:verification_provider_changelist"),
     (gettext_lazy("Routing rules"), "fork_right", "admin:verification_routingrule_changelist"),

@@ -7,7 +7,7 @@ kind of use takes, and ``RIGHTS`` says which roles have it.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.admin.options import BaseModelAdmin
 from django.contrib.admin.widgets import RelatedFieldWidgetWrapper
@@ -20,6 +20,9 @@ from verification.admin.base.fields import ChosenField, LinesField
 from verification.admin.base.pickers import CountriesField, LanguageInput, LanguagesField, TimeZoneInput
 from verification.models import RIGHTS, Membership, Project, Right, Role, roles_with
 from verification.models.fields import CountryField, LanguageField, ListField, TimeZoneField
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 
 class Who(Enum):
@@ -197,6 +200,7 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
 class ScopedInline(Scoped, TabularInline):
     """Rows on the page of the row that they belong to; read-only unless the class says otherwise."""
 
+    add_text: StrOrPromise = ""  # of the link below the rows, for those who may add one
     extra = 0
     hide_title = True
 

@@ -13,15 +13,14 @@ from typing import Any
 
 import phonenumbers
 from django import forms
-from django.conf.locale import LANG_INFO
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminTextareaWidget, UnfoldAdminTextInputWidget
 
 from verification.admin.base.fields import LinesField
 from verification.core.countries import read_countries
+from verification.core.formats import language_name
 from verification.models import Project
 from verification.services.providers.country_prices import sms_prices
 from verification.services.texts import rendering
@@ -43,7 +42,7 @@ class CountriesField(LinesField):
         self.widget = _list_widget(
             "country",
             " ".join(f"{code}:{phonenumbers.country_code_for_region(code)}" for code in codes),
-            find=gettext_lazy("Find a country by name, code or +number"),
+            find=gettext_lazy("Find a country, such as Germany, DE or +49"),
             empty=gettext_lazy("None selected: no restriction"),
             some=gettext_lazy("Selected: {number}. All others are refused."),
         )
@@ -66,7 +65,7 @@ class LanguagesField(LinesField):
         self.widget = _list_widget(
             "language",
             " ".join(rendering.languages()),
-            find=gettext_lazy("Find a language by name or code"),
+            find=gettext_lazy("Find a language, such as German or de"),
             empty=gettext_lazy("None selected: every language with a text"),
             some=gettext_lazy("Selected: {number}"),
         )
@@ -106,9 +105,3 @@ class TimeZoneInput(SuggestingInput):
 def _offset(now: datetime, zone: str) -> str:
     text = now.astimezone(zoneinfo.ZoneInfo(zone)).strftime("%z")
     return f"UTC{text[:3]}:{text[3:5]}"
-
-
-def language_name(code: str) -> str:
-    """Return the name of a language in the reader's; its code where Django knows none."""
-    known = LANG_INFO.get(code.lower())
-    return _(known["name"]) if known and "name" in known else code

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -17,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from verification.admin.base.charts import Chart, ChartMark, Number, Series, draw
-from verification.admin.base.display import format_exact_time, time_ago
+from verification.admin.base.display import format_exact_time, keep_units, time_ago
 from verification.core.formats import (
     DAY,
     DAY_AND_TIME,
@@ -43,7 +42,6 @@ STEPS = {  # of the funnel, by their words in docs/figures.md
     "verified": gettext_lazy("Verified"),
     "proved": gettext_lazy("Confirmed by your server"),
 }
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=\D)")  # the space after a number
 MAX_POINTS = 60  # of a line in a chart: with more, a week by the hour is a thicket of single sessions
 FEW = 20  # of the time before: fewer say nothing in percent
 BETWEEN = "between"  # the parameter by which the lists take a range of time
@@ -63,8 +61,7 @@ class Tile:
 
     @property
     def lines(self) -> list[str]:
-        """The change and the note, in which no line begins with a unit."""
-        return [_BEFORE_UNIT.sub("\u00a0", text) for text in (self.change, self.note)]
+        return [keep_units(self.change), keep_units(self.note)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,9 +318,17 @@ def amount(money: Decimal | None) -> str:
     return _("Unknown") if money is None else grouped(money)
 
 
+AT_LEAST = "≥ "  # marks a sum that some messages are missing from
+
+
 def money_cell(money: Decimal | None, unknown: int) -> str:
-    """Write an amount in a table that names the currency; "≥" marks a sum that some messages are missing from."""
-    return "–" if money is None else f"{'≥ ' if unknown else ''}{grouped(money)}"
+    """Write an amount in a table that names the currency."""
+    return "–" if money is None else f"{AT_LEAST if unknown else ''}{grouped(money)}"
+
+
+def has_at_least(cells: Iterable[str]) -> bool:
+    """Return whether one of these amounts has the mark, which the page then explains."""
+    return any(cell.startswith(AT_LEAST) for cell in cells)
 
 
 @dataclass(frozen=True, slots=True)

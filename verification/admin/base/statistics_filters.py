@@ -27,6 +27,7 @@ HOUR, MINUTE = "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M"
 A_YEAR = timedelta(days=365)
 PROVIDERS_SHOWN = 200
 EARLIEST_YEAR, LATEST_YEAR = 1970, 9_000  # of a range: ids tell the time from the first on, and dates end before 10000
+FIRST_MOMENT = datetime(EARLIEST_YEAR, 1, 1, tzinfo=UTC)  # that an id can tell
 CLOCKS_APART = timedelta(hours=1)  # at most, between the clock of an id and that of its row
 
 
@@ -91,7 +92,8 @@ class SessionBetweenFilter(BetweenFilter):
         rows, ends = super().queryset(request, queryset), read_between(self.value() or "")
         if not (ends and self.is_by_id):
             return rows
-        first, last = first_session_id(ends[0] - CLOCKS_APART), first_session_id(ends[1] + CLOCKS_APART)
+        first = first_session_id(max(ends[0] - CLOCKS_APART, FIRST_MOMENT))
+        last = first_session_id(ends[1] + CLOCKS_APART)
         return rows.filter(id__gte=first, id__lt=last)
 
 
@@ -203,10 +205,9 @@ def typed_range(request: HttpRequest) -> HttpResponseRedirect | None:
         try:
             first = _read_input(typed[0]) if typed[0] else now() - A_YEAR
             last = _read_input(typed[1]) if typed[1] else now() + timedelta(minutes=1)
-        except ValueError:
-            query[BETWEEN] = "..".join(typed)[:50]
-        else:
             query[BETWEEN] = f"{first.astimezone(UTC):{MINUTE}}..{last.astimezone(UTC):{MINUTE}}"
+        except (ValueError, OverflowError):  # the latter for a time that is outside the calendar in UTC
+            query[BETWEEN] = "..".join(typed)[:50]
     return HttpResponseRedirect(f"{request.path}?{query.urlencode()}" if query else request.path)
 
 

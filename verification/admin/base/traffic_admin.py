@@ -102,6 +102,10 @@ class TrafficAdmin(ScopedAdmin):
     def created(self, row: Any) -> str:
         return display.time_ago_label(row.created_at)
 
+    @admin.display(description=gettext_lazy("Language"))
+    def language_label(self, row: Any) -> str:
+        return display.format_language(row.language)
+
     @admin.display(description=gettext_lazy("Recipient"))
     def masked(self, row: Any) -> str:
         return display.monospace(mask(row.recipient.address))

@@ -19,7 +19,7 @@ from verification.admin.base.charts import Chart, Series, draw
 from verification.admin.base.csv_export import LANGUAGE, harmless
 from verification.admin.base.current_project import current_project_ids, follow_address
 from verification.admin.base.database_router import database_for, reading
-from verification.admin.base.statistics import Tile, amount, money_cell
+from verification.admin.base.statistics import Tile, amount, has_at_least, money_cell
 from verification.core.errors import UserError
 from verification.core.formats import DAY_OF_YEAR, grouped, written_date
 from verification.models import Channel
@@ -49,6 +49,7 @@ class CostRow:
     before: str
     messages: int
     per_verified: str
+    figures: str  # the address of its figures in the month; none of what has no name
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,9 @@ def _context(spent: Spending, ids: list[int], now: datetime) -> dict[str, Any]:
     month = spent.month
     is_present = month.until > now.date()
     chart = _chart(spent, now)
+    days = [(written_date(day, DAY_OF_YEAR), money_cell(cost.known, cost.unknown)) for day, cost in _by_day(spent)]
+    tables = [table for name in TITLES if (table := _table(spent, name, now))]
+    sums = (cell for table in tables for row in table["rows"] for cell in (row.cost, row.before, row.per_verified))
     return {
         "month": written_date(month.first, "F Y"),
         "this": str(month),
@@ -104,10 +108,9 @@ def _context(spent: Spending, ids: list[int], now: datetime) -> dict[str, Any]:
         "money": {"cost": spent.total},
         "tiles": _tiles(spent, is_present=is_present),
         "charts": [chart] if chart else [],
-        "days": [
-            (written_date(day, DAY_OF_YEAR), money_cell(cost.known, cost.unknown)) for day, cost in _by_day(spent)
-        ],
-        "tables": [table for name in TITLES if (table := _table(spent, name))],
+        "days": days,
+        "tables": tables,
+        "has_at_least": has_at_least([*(cost for _day, cost in days), *sums]),
         "budgets": _budgets(ids) if is_present else [],
     }
 
@@ -172,13 +175,14 @@ def _chart(spent: Spending, now: datetime) -> Chart | None:
     )
 
 
-def _table(spent: Spending, name: str) -> dict[str, Any] | None:
+def _table(spent: Spending, name: str, now: datetime) -> dict[str, Any] | None:
     found = spent.by[name]
     if not found or (name == "project" and len(found) < 2):
         return None
     names = names_of(name, list(found))
     ordered = sorted(found.items(), key=lambda item: (-item[1].amount, -item[1].sends))
     whole = spent.total.amount
+    days = {"from": spent.month.first, "to": min(spent.month.until - DAY, now.date())}
     rows = [
         CostRow(
             names[key],
@@ -188,6 +192,7 @@ def _table(spent: Spending, name: str) -> dict[str, Any] | None:
             _cell(spent.of(name, key)),
             cost.sends,
             money_cell(cost.per(spent.verified[name].get(key, 0)), cost.unknown),
+            reverse("admin:verification_figures", query={**days, name: key}) if key else "",
         )
         for key, cost in ordered[:ROWS_SHOWN]
     ]

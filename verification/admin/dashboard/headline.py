@@ -54,7 +54,7 @@ def headline(
 
 
 def _traffic(state: DeliveryState) -> tuple[tuple[OpenProblem, ...], ...]:
-    """Return the lines on messages that wait, on channels that fail, and on channels that lose a part."""
+    """Return the lines on messages that wait, on channels that fail, and on channels that lose some messages."""
     poor = tuple(_channel_problem(channel, state) for channel in state.channels if channel.is_poor)
     fair = tuple(
         _channel_problem(channel, state) for channel in state.channels if not (channel.is_poor or channel.is_good)
@@ -86,17 +86,17 @@ def _waiting(state: DeliveryState) -> tuple[OpenProblem, ...]:
 
 def _channel_problem(channel: ChannelState, state: DeliveryState) -> OpenProblem:
     name = ChannelType(channel.channel).label
-    asked, within = channel.accepted + channel.lost, _span(state.lately)
+    total, within = channel.accepted + channel.lost, _span(state.lately)
     link = _messages(status="lost", channel__exact=channel.channel, since="day")
-    if not channel.accepted and asked > 1:
+    if not channel.accepted and total > 1:
         text = _("{name}: none of {asked} messages were accepted in the last {within}.").format(
-            name=name, asked=grouped(asked), within=within
+            name=name, asked=grouped(total), within=within
         )
     elif not channel.accepted:
         text = _("{name}: the only message of the last {within} was not accepted.").format(name=name, within=within)
     else:
         text = _("{name}: {lost} of {asked} messages were not accepted in the last {within}.").format(
-            name=name, lost=grouped(channel.lost), asked=grouped(asked), within=within
+            name=name, lost=grouped(channel.lost), asked=grouped(total), within=within
         )
     return OpenProblem(
         text,
@@ -109,22 +109,22 @@ def _channel_problem(channel: ChannelState, state: DeliveryState) -> OpenProblem
 
 def _all_well(state: DeliveryState) -> OpenProblem:
     accepted = state.accepted
-    asked = accepted + sum(channel.lost for channel in state.channels)
-    share, span = 100 * accepted // asked, _span(state.lately)
+    total = accepted + sum(channel.lost for channel in state.channels)
+    share, span = 100 * accepted // total, _span(state.lately)
     if state.last_accepted:
         detail = ngettext(
             # xgettext:no-python-format
             "{share} % of {asked} message accepted in the last {span}, latest {ago}.",
             "{share} % of {asked} messages accepted in the last {span}, latest {ago}.",
-            asked,
-        ).format(share=share, asked=grouped(asked), span=span, ago=time_ago(state.last_accepted))
+            total,
+        ).format(share=share, asked=grouped(total), span=span, ago=time_ago(state.last_accepted))
     else:
         detail = ngettext(
             # xgettext:no-python-format
             "{share} % of {asked} message accepted in the last {span}.",
             "{share} % of {asked} messages accepted in the last {span}.",
-            asked,
-        ).format(share=share, asked=grouped(asked), span=span)
+            total,
+        ).format(share=share, asked=grouped(total), span=span)
     return OpenProblem(_("Codes are being sent."), detail)
 
 

@@ -20,9 +20,9 @@ from verification.admin.base import current_project
 from verification.admin.list_tools import columns
 from verification.core.ids import whole_number
 from verification.models import SavedView
-from verification.models.panel import VIEW_NAME_MAX_LENGTH, VIEW_QUERY_MAX_LENGTH
+from verification.models.accounts import VIEW_NAME_MAX_LENGTH, VIEW_QUERY_MAX_LENGTH
 
-MOST = 20  # views of one list that a user saves: tabs beyond are no longer told apart
+MAX_VIEWS = 20  # saved by one user for one list; nobody could tell more tabs apart
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,68 +49,68 @@ class ListTools:
 
     @property
     def may_save(self) -> bool:
-        return bool(self.query) and self.current is None and len(self.tabs) < MOST
+        return bool(self.query) and self.current is None and len(self.tabs) < MAX_VIEWS
 
 
 def tools_of(changelist: Any, request: HttpRequest) -> ListTools:
-    page = changelist.model_admin
-    plain, query = _kept(page, request.GET.dict()), _query_of(page, request)
-    views = SavedView.objects.filter(user=request.user.pk, page=page.opts.label_lower)
-    shown = columns.chosen_columns(page, request)
+    model_admin = changelist.model_admin
+    plain, query = _kept(model_admin, request.GET.dict()), _query_of(model_admin, request)
+    views = _views(model_admin, request)
+    shown = columns.chosen_columns(model_admin, request)
     return ListTools(
-        address=reverse("admin:list_tools", args=(page.opts.app_label, page.opts.model_name)),
+        address=reverse("admin:list_tools", args=(model_admin.opts.app_label, model_admin.opts.model_name)),
         all=_link(request, ""),
         tabs=[
             ViewTab(view, _link(request, view.query), bool(plain) and view.query in (plain, query)) for view in views
         ],
         query=query if plain else "",
         here=request.GET.urlencode(),
-        columns=columns.column_choices(page, shown),
+        columns=columns.column_choices(model_admin, shown),
     )
 
 
 @without_asking  # nothing but what the user sees depends on it
 def list_tools_view(request: HttpRequest, app: str, model: str) -> HttpResponse:
     """Save, rename or delete a view, or remember the columns, and lead back to the list."""
-    page = next(
+    model_admin = next(
         (each for each in admin.site._registry.values() if (each.opts.app_label, each.opts.model_name) == (app, model)),
         None,
     )
-    if page is None or request.method != "POST":
+    if model_admin is None or request.method != "POST":
         raise Http404
-    if not page.has_view_permission(request):
+    if not model_admin.has_view_permission(request):
         raise PermissionDenied
     address = reverse(f"admin:{app}_{model}_changelist")
-    query = STEPS.get(request.POST.get("step", ""), _nothing)(page, request)
+    query = STEPS.get(request.POST.get("step", ""), _nothing)(model_admin, request)
     return HttpResponseRedirect(f"{address}?{query}" if query else address)
 
 
-def _save(page: Any, request: HttpRequest) -> str:
+def _save(model_admin: Any, request: HttpRequest) -> str:
     """Save the view under a name. The same name again replaces what it held."""
     here, name = request.POST.get("here", ""), _name(request)
-    query = _kept(page, dict(parse_qsl(request.POST.get("query", ""))))
-    mine = _views(page, request)
+    query = _kept(model_admin, dict(parse_qsl(request.POST.get("query", ""))))
+    mine = _views(model_admin, request)
     same = mine.alias(lower=Lower("name")).filter(lower=name.lower()).first() if name else None
     if not name or not query or len(query) > VIEW_QUERY_MAX_LENGTH:
         messages.warning(request, _("Choose filters or columns, and enter a name."))
     elif same is not None:
         mine.filter(pk=same.pk).update(query=query, name=name)
-    elif mine.count() >= MOST:
+    elif mine.count() >= MAX_VIEWS:
         said = ngettext(
             "You can save {number} view of a list. Delete one first.",
             "You can save {number} views of a list. Delete one first.",
-            MOST,
+            MAX_VIEWS,
         )
-        messages.warning(request, said.format(number=MOST))
+        messages.warning(request, said.format(number=MAX_VIEWS))
     else:
         user: Any = request.user
-        SavedView.objects.create(user=user, page=page.opts.label_lower, name=name, query=query)
+        SavedView.objects.create(user=user, page=model_admin.opts.label_lower, name=name, query=query)
         messages.success(request, _("The view {name} is saved.").format(name=name))
     return _with_project(here, query)
 
 
-def _rename(page: Any, request: HttpRequest) -> str:
-    name, mine = _name(request), _views(page, request)
+def _rename(model_admin: Any, request: HttpRequest) -> str:
+    name, mine = _name(request), _views(model_admin, request)
     view = mine.filter(pk=whole_number(request.POST.get("view", "")) or 0).first()
     if view is not None and name:
         if mine.exclude(pk=view.pk).alias(lower=Lower("name")).filter(lower=name.lower()).exists():
@@ -120,47 +120,49 @@ def _rename(page: Any, request: HttpRequest) -> str:
     return request.POST.get("here", "")
 
 
-def _delete(page: Any, request: HttpRequest) -> str:
-    _views(page, request).filter(pk=whole_number(request.POST.get("view", "")) or 0).delete()
+def _delete(model_admin: Any, request: HttpRequest) -> str:
+    _views(model_admin, request).filter(pk=whole_number(request.POST.get("view", "")) or 0).delete()
     return request.POST.get("here", "")
 
 
-def _columns(page: Any, request: HttpRequest) -> str:
-    """Remember the columns. They leave the address, whose own would win."""
+def _columns(model_admin: Any, request: HttpRequest) -> str:
+    """Remember the columns. They are removed from the URL, which would take precedence."""
     chosen = [] if "usual" in request.POST else request.POST.getlist("column")
-    columns.remember(page, request, chosen)
+    columns.remember(model_admin, request, chosen)
     here = dict(parse_qsl(request.POST.get("here", "")))
     return urlencode({name: value for name, value in here.items() if name != columns.PARAMETER})
 
 
-def _nothing(page: Any, request: HttpRequest) -> str:
+def _nothing(model_admin: Any, request: HttpRequest) -> str:
     raise Http404
 
 
 STEPS = {"save": _save, "rename": _rename, "delete": _delete, "columns": _columns}
 
 
-def _views(page: Any, request: HttpRequest) -> Any:
-    return SavedView.objects.filter(user=request.user.pk, page=page.opts.label_lower)
+def _views(model_admin: Any, request: HttpRequest) -> Any:
+    return SavedView.objects.filter(user=request.user.pk, page=model_admin.opts.label_lower)
 
 
 def _name(request: HttpRequest) -> str:
     return " ".join(request.POST.get("name", "").replace("\0", "").split())[:VIEW_NAME_MAX_LENGTH]
 
 
-def _query_of(page: Any, request: HttpRequest) -> str:
+def _query_of(model_admin: Any, request: HttpRequest) -> str:
     """Return what a view of this address would keep, with the columns where they are not the usual ones."""
-    shown = columns.chosen_columns(page, request)
-    named = {} if shown == tuple(page.list_display) else {columns.PARAMETER: columns.SEPARATOR.join(shown)}
-    return _kept(page, {**request.GET.dict(), **named})
+    shown = columns.chosen_columns(model_admin, request)
+    named = {} if shown == tuple(model_admin.list_display) else {columns.PARAMETER: columns.SEPARATOR.join(shown)}
+    return _kept(model_admin, {**request.GET.dict(), **named})
 
 
-def _kept(page: Any, query: dict[str, str]) -> str:
+def _kept(model_admin: Any, query: dict[str, str]) -> str:
     """Leave out the project, which the switcher chooses, and where a person is searched for also the search.
 
-    Whom somebody looked for is kept nowhere, so that forgetting a recipient forgets them.
+    Searches for people are never stored, so that nothing is left of a recipient who was forgotten.
     """
-    left_out = {PAGE_VAR, ERROR_FLAG, current_project.PARAMETER} | ({SEARCH_VAR} if page.searches_people else set())
+    left_out = {PAGE_VAR, ERROR_FLAG, current_project.PARAMETER} | (
+        {SEARCH_VAR} if model_admin.searches_people else set()
+    )
     return urlencode(sorted((name, value) for name, value in query.items() if name not in left_out and value))
 
 

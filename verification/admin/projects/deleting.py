@@ -26,10 +26,12 @@ class DeletionForm(forms.Form):
     )
 
 
-def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
+def delete_view(
+    model_admin: ScopedAdmin, request: HttpRequest, object_id: str, extra_context: Any = None
+) -> HttpResponse:
     """Stand in for Django's page for deleting, which would load every row that goes with a project."""
-    project: Project = page.find(request, object_id)
-    if not page.has_delete_permission(request, project):
+    project: Project = model_admin.find(request, object_id)
+    if not model_admin.has_delete_permission(request, project):
         raise PermissionDenied
     form = DeletionForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -38,8 +40,8 @@ def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_c
         except UserError as error:
             form.add_error("name", str(error))
         else:
-            return _confirm(page, request, project)
-    return page.ask(
+            return _confirm(model_admin, request, project)
+    return model_admin.ask(
         request,
         _("Delete the project"),
         row=project,
@@ -53,10 +55,10 @@ def delete_view(page: ScopedAdmin, request: HttpRequest, object_id: str, extra_c
     )
 
 
-def _confirm(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
-    page.log_change(request, project, gettext_noop("Requested its deletion"))
+def _confirm(model_admin: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse:
+    model_admin.log_change(request, project, gettext_noop("Requested its deletion"))
     text = _(
         "{project} is stopped and hidden. Its data is deleted within minutes; after that, its name can be used again."
     ).format(project=project)
-    page.message_user(request, text, messages.SUCCESS)
+    model_admin.message_user(request, text, messages.SUCCESS)
     return HttpResponseRedirect(reverse("admin:verification_project_changelist"))

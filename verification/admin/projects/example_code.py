@@ -46,11 +46,11 @@ def filled_in(address: str, key: str) -> list[Program]:
 
 
 @action(description=gettext_lazy("Example code"), icon="code", permissions=["change"], url_path="code")
-def show_code(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def show_code(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the programs with the newest live API key's beginning: its whole text is stored nowhere."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     key = ApiKey.objects.live().filter(project=project, kind=KeyKind.API).order_by("-created_at").first()
-    context = page.page_context(
+    context = model_admin.page_context(
         request,
         _("Example code"),
         object=project,

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from verification.admin.base.columns import ChannelColumn
+from verification.admin.base.columns import ChannelColumn, ProviderTypeColumn
 from verification.admin.base.current_project import section_address
 from verification.admin.base.display import format_channel, monospace, page_link, time_label, yes_or_no
 from verification.admin.base.permissions import ScopedInline
@@ -25,7 +25,7 @@ from verification.services.projects.ceilings import lower_budget, platform
 
 class ChannelInline(ScopedInline):
     model = Channel
-    fields = readonly_fields = ("display_name", "type_label", "active", "position", "budget")
+    fields = readonly_fields = ("display_name", "channel_label", "active", "position", "budget")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
@@ -40,7 +40,7 @@ class ChannelInline(ScopedInline):
         return _("No limit") if budget is None else _("{budget} messages").format(budget=grouped(budget))
 
     @admin.display(description=gettext_lazy("Channel"))
-    def type_label(self, channel: Channel) -> str:
+    def channel_label(self, channel: Channel) -> str:
         return format_channel(channel.type)
 
     @admin.display(description=gettext_lazy("Name"))
@@ -48,9 +48,9 @@ class ChannelInline(ScopedInline):
         return page_link(channel.display_name, channel, back=section_address(channel.project, "channels"))
 
 
-class ProviderInline(ChannelColumn, ScopedInline):
+class ProviderInline(ChannelColumn, ProviderTypeColumn, ScopedInline):
     model = Provider
-    fields = readonly_fields = ("link", "channel_label", "type", "enabled", "priority")
+    fields = readonly_fields = ("link", "channel_label", "type_label", "enabled", "priority")
     verbose_name_plural = gettext_lazy("project's providers")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
@@ -123,7 +123,8 @@ class FallbackInline(ScopedInline):
     form = FallbackForm
     formset = FallbackFormSet
     fields = ("position", "channel", "wait_seconds")
-    verbose_name: Any = gettext_lazy("channel")
+    add_text = gettext_lazy("Add a step")
+    verbose_name: Any = gettext_lazy("step")
     verbose_name_plural: Any = gettext_lazy("fallback order")
     intro: Any = gettext_lazy(
         "If a code is not delivered, the same code is sent by the next channel in this list that has not been"

@@ -35,12 +35,12 @@ class IssueKeyForm(forms.Form):
 
 
 @action(description=gettext_lazy("Create a key"), icon="key", permissions=["act"], url_path="issue-key")
-def issue_key(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def issue_key(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Issue a key. Its text is in the answer to the POST and nowhere else: no session, no cookie, no redirect."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     form = IssueKeyForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
-        return page.ask(
+        return model_admin.ask(
             request,
             _("Create a key"),
             row=project,
@@ -50,19 +50,19 @@ def issue_key(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
             acts_once=True,
         )
     if fault := form_tokens.spend(request):
-        return page.refuse(request, project, _("{fault} No key was created.").format(fault=fault))
+        return model_admin.refuse(request, project, _("{fault} No key was created.").format(fault=fault))
     kind, lifetime = KeyKind(form.cleaned_data["kind"]), seconds_of(form.cleaned_data["lifetime"])
     try:
         issued = keys.issue_key(project=project, kind=kind, expires_in=lifetime, created_by=request.user)
     except UserError as error:
-        return page.refuse(request, project, error)
+        return model_admin.refuse(request, project, error)
     key = ApiKey.objects.get(pk=issued.id)
-    pages = cast(KeyAdmin, page.admin_site.get_model_admin(ApiKey))
-    page.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
-    return page.show_secrets(
+    key_admin = cast(KeyAdmin, model_admin.admin_site.get_model_admin(ApiKey))
+    model_admin.log_change(request, project, f"Issued the {KeyKind(kind).label} {key}")
+    return model_admin.show_secrets(
         request,
         project,
         title=_("New API key") if kind is KeyKind.API else _("New secret key"),
         warning=COPY_NOW,
-        secrets=pages.new_secrets(key, issued.text),
+        secrets=key_admin.new_secrets(key, issued.text),
     )

@@ -14,6 +14,7 @@ from verification.admin.base.current_project import form_link
 from verification.core import mail_server
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.services.analytics import onboarding
+from verification.services.analytics.onboarding import FirstUse
 from verification.services.texts.own import VENDOR_WORDED
 
 NEW_FOR = timedelta(days=30)  # of a project; who has left a step open for longer has decided so
@@ -21,13 +22,17 @@ NEW_FOR = timedelta(days=30)  # of a project; who has left a step open for longe
 
 @dataclass(frozen=True, slots=True)
 class ChecklistStep:
-    """One line of the checklist. ``link`` leads to where it is done; ``press`` is the button's text."""
+    """One line of the checklist. ``link`` leads to where it is done; ``press`` is the button's text.
+
+    ``outlasts_first_user``: while it is open, it stays on the list after the first user was verified.
+    """
 
     title: str
     text: str
     link: str
     press: str
     is_done: bool
+    outlasts_first_user: bool = False
 
 
 def checklist(project: Project) -> dict[str, Any]:
@@ -49,6 +54,15 @@ def steps_of(project: Project) -> list[ChecklistStep]:
     if is_verified and facts.is_checked and facts.has_alerts:
         return []
     steps = [
+        *_set_up_steps(project, facts),
+        *_first_use_steps(project, facts, is_verified=is_verified),
+        _alert_step(project, facts),
+    ]
+    return [step for step in steps if step.is_done or not is_verified or step.outlasts_first_user]
+
+
+def _set_up_steps(project: Project, facts: FirstUse) -> list[ChecklistStep]:
+    return [
         ChecklistStep(
             _("Create an API key"),
             _("Your app uses it to call the API. It is shown only once."),
@@ -69,7 +83,13 @@ def steps_of(project: Project) -> list[ChecklistStep]:
             _check_link(project),
             _("Check"),
             facts.is_checked,
+            outlasts_first_user=True,
         ),
+    ]
+
+
+def _first_use_steps(project: Project, facts: FirstUse, *, is_verified: bool) -> list[ChecklistStep]:
+    return [
         ChecklistStep(
             _("Send a test to yourself"),
             _("A simulated message that reaches nobody. Its page shows what happened to it.")
@@ -93,18 +113,20 @@ def steps_of(project: Project) -> list[ChecklistStep]:
             _("View sessions"),
             is_verified,
         ),
-        ChecklistStep(
-            _("Choose where alerts go"),
-            _("Until you do, the project's members get them by e-mail.")
-            if mail_server.has_mail_server()
-            else _("No mail server is set up, so nobody gets alerts until you do."),
-            reverse("admin:verification_alertservice_changelist", query={"project": project.pk}),
-            _("Set up alerts"),
-            facts.has_alerts,
-        ),
     ]
-    late = (_check_link(project), steps[-1].link)
-    return [step for step in steps if step.is_done or not is_verified or step.link in late]
+
+
+def _alert_step(project: Project, facts: FirstUse) -> ChecklistStep:
+    return ChecklistStep(
+        _("Choose where alerts go"),
+        _("Until you do, the project's members get them by e-mail.")
+        if mail_server.has_mail_server()
+        else _("No mail server is set up, so nobody gets alerts until you do."),
+        reverse("admin:verification_alertservice_changelist", query={"project": project.pk}),
+        _("Set up alerts"),
+        facts.has_alerts,
+        outlasts_first_user=True,
+    )
 
 
 def _check_link(project: Project) -> str:

@@ -46,28 +46,28 @@ class InvitationForm(forms.Form):
 
 
 @action(description=gettext_lazy("People"), icon="group", permissions=["view"], url_path="people")
-def show_people(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def show_people(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """List the people. A POST says in ``step`` what to do; the services check who may."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     step = request.POST.get("step") if request.method == "POST" else None
     form = InvitationForm(request.POST if step == "invite" else None)
     if step == "link":
-        return _show_link(page, request, project) or HttpResponseRedirect(request.path)
+        return _show_link(model_admin, request, project) or HttpResponseRedirect(request.path)
     if step in STEPS:
         try:
             said = STEPS[step](request, project)
         except UserError as error:
-            page.message_user(request, str(error), messages.WARNING)
+            model_admin.message_user(request, str(error), messages.WARNING)
         else:
-            page.message_user(request, said, messages.SUCCESS)
+            model_admin.message_user(request, said, messages.SUCCESS)
         is_in = project.pk in own_project_ids(request) and _is_in(request, project)
         return HttpResponseRedirect(request.path if is_in else reverse("admin:index"))
-    if form.is_valid() and _invite(page, request, project, form):
+    if form.is_valid() and _invite(model_admin, request, project, form):
         return HttpResponseRedirect(request.path)
     user: Any = request.user
     members = list(project.memberships.select_related("user").order_by("user__username"))
     own = next((member for member in members if member.user_id == user.pk), None)
-    context = page.page_context(
+    context = model_admin.page_context(
         request,
         _("People"),
         object=project,
@@ -115,7 +115,7 @@ def _is_in(request: HttpRequest, project: Project) -> bool:
     return bool(user.is_superuser or project.memberships.filter(user=user).exists())
 
 
-def _invite(page: ScopedAdmin, request: HttpRequest, project: Project, form: InvitationForm) -> bool:
+def _invite(model_admin: ScopedAdmin, request: HttpRequest, project: Project, form: InvitationForm) -> bool:
     given = form.cleaned_data
     try:
         invitations.invite(project=project, by=request.user, **given)  # type: ignore[arg-type]  # a page has a user
@@ -127,11 +127,11 @@ def _invite(page: ScopedAdmin, request: HttpRequest, project: Project, form: Inv
         if mail_server.has_mail_server()
         else _("{given} was invited. No mail server is set up, so copy the link and send it yourself.")
     )
-    page.message_user(request, said.format(given=given["email"]), messages.SUCCESS)
+    model_admin.message_user(request, said.format(given=given["email"]), messages.SUCCESS)
     return True
 
 
-def _show_link(page: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse | None:
+def _show_link(model_admin: ScopedAdmin, request: HttpRequest, project: Project) -> HttpResponse | None:
     """Show a new link of an open invitation once. None where there is none, with the reason as a message."""
     number = whole_number(request.POST.get("invitation", "")) or 0
     invitation = Invitation.objects.filter(project=project, pk=number).first()
@@ -140,9 +140,9 @@ def _show_link(page: ScopedAdmin, request: HttpRequest, project: Project) -> Htt
             raise UserError(invitations.OVER)
         link = invitations.draw_link(invitation, by=request.user)  # type: ignore[arg-type]  # a page has a user
     except UserError as error:
-        page.message_user(request, str(error), messages.WARNING)
+        model_admin.message_user(request, str(error), messages.WARNING)
         return None
-    return page.show_secrets(
+    return model_admin.show_secrets(
         request,
         project,
         title=_("Invitation link"),

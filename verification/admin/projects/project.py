@@ -31,7 +31,7 @@ from verification.admin.projects.sections import (
     lines,
     section_of,
 )
-from verification.admin.projects.test_event import send_test_event
+from verification.admin.projects.test_event import test_event
 from verification.admin.projects.units import with_unit_and_default
 from verification.admin.projects.webhook_secret import webhook_secret
 from verification.core.formats import grouped
@@ -63,7 +63,7 @@ class ProjectAdmin(ScopedAdmin):
     delete_view = deleting.delete_view
     issue_key = issue_key
     webhook_secret = webhook_secret
-    test_event = send_test_event
+    test_event = test_event
     show_code = show_code
     show_people = show_people
     add_fieldsets = (
@@ -126,13 +126,17 @@ class ProjectAdmin(ScopedAdmin):
         beside = self._beside(request, project) if isinstance(project, Project) else {}
         return {**super().page_context(request, title, **more), **beside}
 
-    def _beside(self, request: HttpRequest, project: Project) -> dict[str, Any]:
-        pages = [
+    def pages_of(self, request: HttpRequest, project: Project) -> list[ProjectPage]:
+        """Return the pages of the project that the user may open, such as its people."""
+        return [
             ProjectPage(
                 each.action_name.removeprefix("verification_project_"), each.description, each.icon or "", project
             )
             for each in super().get_actions_detail(request, project.pk)
         ]
+
+    def _beside(self, request: HttpRequest, project: Project) -> dict[str, Any]:
+        pages = self.pages_of(request, project)
         return {
             "sections": lines(
                 request, project, [(self.parts[each.name], each) for each in pages if each.name in self.parts]
@@ -175,9 +179,10 @@ class ProjectAdmin(ScopedAdmin):
         ]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **kwargs: Any) -> Any:
-        """Write unit and default of a setting beside its field."""
+        """Write unit and default of a setting beside its field, but of the project's state, which is no choice."""
         field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        return with_unit_and_default(field, db_field) if field and db_field.name in SETTABLE else field
+        has_default = db_field.name in SETTABLE and db_field.name != "is_enabled"
+        return with_unit_and_default(field, db_field) if field and has_default else field
 
     def settings_of(self, project: Project) -> list[tuple[str, str, str]]:
         """Return each setting with the section where it stands, and the address of that."""

@@ -147,8 +147,8 @@ SECTIONS = (
         PROTECTION,
         gettext_lazy("Risk checks"),
         gettext_lazy(
-            "Asks a service, or your own server, about a number that is not known, before an SMS or a call to it is"
-            " paid for. Off where neither names a check."
+            "Checks an unknown number with a service or your own server before you pay for an SMS or a call to it. Off"
+            " until you choose a check."
         ),
         ("risk_sms", "risk_voice", "risk_fails_open", "risk_checks_per_day", "risk_prices"),
         (

@@ -48,22 +48,22 @@ class TestEventForm(forms.Form):
 
 @without_asking
 @action(description=gettext_lazy("Send a test event"), icon="send", permissions=["change"], url_path="test-event")
-def send_test_event(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def test_event(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the form on the address, and under it how the customer's server has answered."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     form = TestEventForm(request.POST if request.method == "POST" else None, initial={"url": _last_url(project)})
-    context = page.page_context(
+    context = model_admin.page_context(
         request,
         _("Send a test event"),
         object=project,
         form=form,
         back=page_address(project),
-        **(_send(page, request, project, form) if form.is_valid() else {}),
+        **(_send(model_admin, request, project, form) if form.is_valid() else {}),
     )
     return TemplateResponse(request, "admin/verification/project/test_event.html", context)
 
 
-def _send(page: ScopedAdmin, request: HttpRequest, project: Project, form: TestEventForm) -> dict[str, Any]:
+def _send(model_admin: ScopedAdmin, request: HttpRequest, project: Project, form: TestEventForm) -> dict[str, Any]:
     url, started_at = form.cleaned_data["url"], time.monotonic()
     event_type = form.cleaned_data["event"] or EventType.MESSAGE_FINISHED
     try:
@@ -71,7 +71,7 @@ def _send(page: ScopedAdmin, request: HttpRequest, project: Project, form: TestE
     except UserError as error:
         form.add_error(None, str(error))
         return {}
-    page.log_change(request, project, f"Sent a test event to {urlsplit(url).hostname}")
+    model_admin.log_change(request, project, f"Sent a test event to {urlsplit(url).hostname}")
     return {"tried": tried, "took": round((time.monotonic() - started_at) * 1000)}
 
 

@@ -17,25 +17,25 @@ from verification.services.projects.webhook_secrets import live_webhook_secrets,
 
 
 @action(description=gettext_lazy("Webhook secret"), icon="webhook", permissions=["act"], url_path="webhook-secret")
-def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def webhook_secret(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Ask; a POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     step = request.POST.get("step") if request.method == "POST" else None
     if step == "rotate":
         if fault := form_tokens.spend(request):
-            return page.refuse(request, project, _("{fault} The secret was not rotated.").format(fault=fault))
+            return model_admin.refuse(request, project, _("{fault} The secret was not rotated.").format(fault=fault))
         try:
             rotate_webhook_secret(project)
         except UserError as error:
-            return page.refuse(request, project, error)
-        page.log_change(request, project, gettext_noop("Rotated the webhook secret"))
+            return model_admin.refuse(request, project, error)
+        model_admin.log_change(request, project, gettext_noop("Rotated the webhook secret"))
     elif step == "reveal":
-        page.log_change(request, project, gettext_noop("Viewed the webhook secret"))
+        model_admin.log_change(request, project, gettext_noop("Viewed the webhook secret"))
     else:
         return TemplateResponse(
             request,
             "admin/verification/project/webhook_secret.html",
-            page.page_context(
+            model_admin.page_context(
                 request,
                 _("Webhook secret"),
                 object=project,
@@ -44,7 +44,7 @@ def webhook_secret(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
             ),
         )
     live = live_webhook_secrets(project)
-    return page.show_secrets(
+    return model_admin.show_secrets(
         request,
         project,
         title=_("Webhook secret"),

@@ -15,6 +15,7 @@ from unfold.decorators import action
 
 from verification.admin.base import display
 from verification.admin.base.traffic_admin import TrafficAdmin
+from verification.core import countries
 from verification.core.formats import grouped
 from verification.models import GuardBlock, GuardRule, Right
 from verification.models.guard import ABOUT_COUNTRIES, REFUSES_SENDS
@@ -83,7 +84,7 @@ class GuardBlockAdmin(TrafficAdmin):
         return display.time_label(finding.lifted_at)
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
-        return rows.filter(subject__startswith=term.rstrip("…"))
+        return rows.filter(subject__startswith=countries.country_of(term) or term.rstrip("…"))
 
     def get_actions_detail(self, request: HttpRequest, object_id: Any) -> Any:
         """Leave out "Lift": the notice above the form has that button."""
@@ -154,6 +155,6 @@ class GuardBlockAdmin(TrafficAdmin):
         self.log_change(request, finding, gettext_noop("Lifted"))
         self.message_user(
             request,
-            _("Lifted. Counts for {subject_of} were reset.").format(subject_of=findings.subject_of(finding)),
+            _("Lifted. Counts for {subject} were reset.").format(subject=findings.subject_shown(finding)),
             messages.SUCCESS,
         )

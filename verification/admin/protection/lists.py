@@ -19,7 +19,7 @@ from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.addresses import AddressInvalid, mask, parse_test_address
 from verification.core.errors import UserError
 from verification.models import ListEntry, ListKind, ListSubject, Right
-from verification.services.projects.lists import add_entry, clean_value, search_values
+from verification.services.projects.lists import add_entry, clean_value, other_subjects, search_values
 
 
 class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
@@ -36,7 +36,8 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
                 " block list wins."
             ),
             "value": gettext_lazy(
-                "A phone number or e-mail address, +4915, example.com (including subdomains), DE, or 203.0.113.0/24."
+                "A phone number or e-mail address, +4915, example.com (including subdomains), Morocco or MA, or"
+                " 203.0.113.0/24."
             ),
             "note": gettext_lazy("Reason (optional)."),
             "expires_at": gettext_lazy("In your time zone. Leave empty for no expiry."),
@@ -48,7 +49,11 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
             try:
                 cleaned["value"] = clean_value(cleaned["kind"], cleaned["subject"], cleaned["value"])
             except UserError as error:
-                self.add_error("value", str(error))
+                hints = [
+                    _("Or choose {subject} under Matches.").format(subject=other.label)
+                    for other in other_subjects(cleaned["kind"], cleaned["subject"], cleaned["value"])
+                ]
+                self.add_error("value", " ".join([str(error), *hints]))
         return cleaned
 
 

@@ -40,25 +40,25 @@ def state_label(provider: Provider) -> SafeString:
 
 @without_asking
 @action(description=gettext_lazy("Resume now"), permissions=["change"], url_path="use-again")
-def use_again(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    provider: Provider = page.find(request, object_id)
+def use_again(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    provider: Provider = model_admin.find(request, object_id)
     if request.method == "POST":
-        _use_again(page, request, provider)
+        _use_again(model_admin, request, provider)
     return HttpResponseRedirect(page_address(provider))
 
 
 @admin.action(description=gettext_lazy("Resume selected"), permissions=["change"])
-def use_again_selected(page: ScopedAdmin, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
+def use_again_selected(model_admin: ScopedAdmin, request: HttpRequest, queryset: QuerySet[Provider]) -> None:
     for provider in queryset:
-        _use_again(page, request, provider)
+        _use_again(model_admin, request, provider)
 
 
-def _use_again(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> None:
+def _use_again(model_admin: ScopedAdmin, request: HttpRequest, provider: Provider) -> None:
     if not reset_breaker(provider):
-        page.message_user(request, _("{provider} was not paused.").format(provider=provider), messages.INFO)
+        model_admin.message_user(request, _("{provider} was not paused.").format(provider=provider), messages.INFO)
         return
-    page.log_change(request, provider, gettext_noop("Resumed early"))
-    page.message_user(
+    model_admin.log_change(request, provider, gettext_noop("Resumed early"))
+    model_admin.message_user(
         request, _("{provider} was resumed. If it keeps failing, it is paused again.").format(provider=provider)
     )
 

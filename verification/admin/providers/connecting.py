@@ -19,9 +19,9 @@ from verification.services.providers.accounts import check_provider
 
 
 @action(description=gettext_lazy("Connect the bot"), icon="link", permissions=["change"], url_path="connect")
-def connect_bot(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    provider: Provider = page.find(request, object_id)
-    context = page.page_context(
+def connect_bot(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    provider: Provider = model_admin.find(request, object_id)
+    context = model_admin.page_context(
         request,
         _("Connect the bot"),
         object=provider,
@@ -30,13 +30,13 @@ def connect_bot(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
             " once, and again after changing the token."
         ),
         submit_text=_("Connect now"),
-        health=_connect(page, request, provider) if request.method == "POST" else None,
+        health=_connect(model_admin, request, provider) if request.method == "POST" else None,
         back=page_address(provider),
     )
     return TemplateResponse(request, "admin/verification/provider/check.html", context)
 
 
-def _connect(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> Health:
+def _connect(model_admin: ScopedAdmin, request: HttpRequest, provider: Provider) -> Health:
     if provider.type != polling.BOT_TYPE:
         return Health(False, _("This provider is not a Telegram bot."))
     try:
@@ -45,5 +45,5 @@ def _connect(page: ScopedAdmin, request: HttpRequest, provider: Provider) -> Hea
         return Health(False, str(error))
     except ProviderError as error:
         return Health(False, error.sentence)
-    page.log_change(request, provider, gettext_noop("Connected the bot"))
+    model_admin.log_change(request, provider, gettext_noop("Connected the bot"))
     return check_provider(provider)

@@ -25,7 +25,7 @@ from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.models import Provider
 from verification.services.providers.accounts import is_known, require_free_name, store_settings, stored_secrets
-from verification.services.providers.quotas import require_connections, require_room
+from verification.services.providers.capacity import require_connections, require_room
 
 PREFIX = "setting_"  # before the name of a setting, so that none meets a field of the row
 FORGET = "forget_"

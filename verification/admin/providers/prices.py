@@ -45,7 +45,7 @@ class PriceListForm(forms.Form):
         ),
     )
     file = forms.FileField(
-        label=gettext_lazy("or a file"),
+        label=gettext_lazy("Or a file"),
         required=False,
         widget=forms.FileInput(attrs={"accept": ".csv,.txt", "class": "ww-input"}),
     )
@@ -69,9 +69,9 @@ class PriceListForm(forms.Form):
 
 @without_asking
 @action(description=gettext_lazy("Prices"), icon="payments", permissions=["change"], url_path="prices")
-def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def show_prices(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the list that holds, or after a POST the difference to the one that was given. Nothing is changed."""
-    provider: Provider = page.find(request, object_id)
+    provider: Provider = model_admin.find(request, object_id)
     lines = price_lists.lines_of(provider)
     if "csv" in request.GET:
         response = HttpResponse(price_lists.format_lines(lines), content_type="text/csv; charset=utf-8")
@@ -79,7 +79,7 @@ def show_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> Http
         return response
     form = PriceListForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     new_lines = form.cleaned_data.get("lines") if form.is_bound and form.is_valid() else None
-    context = page.page_context(
+    context = model_admin.page_context(
         request,
         _("Prices"),
         object=provider,
@@ -112,8 +112,8 @@ def _difference(provider: Provider, old: list[PriceLine], new: list[PriceLine], 
 
 
 @action(description=gettext_lazy("Update prices"), permissions=["change"], url_path="replace-prices")
-def replace_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    provider: Provider = page.find(request, object_id)
+def replace_prices(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    provider: Provider = model_admin.find(request, object_id)
     number = whole_number(request.POST.get("price_list", ""))
     back = HttpResponseRedirect(reverse("admin:verification_provider_show_prices", args=(provider.pk,)))
     if request.method != "POST" or number is None:
@@ -122,10 +122,10 @@ def replace_prices(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
         lines = price_lists.read(request.POST.get("text", ""))
         price_lists.replace(provider, lines, number=number)
     except UserError as error:
-        page.message_user(request, str(error), "error")
+        model_admin.message_user(request, str(error), "error")
         return back
-    page.log_change(request, provider, f"Replaced the prices: {len(lines)} now")
-    page.message_user(
+    model_admin.log_change(request, provider, f"Replaced the prices: {len(lines)} now")
+    model_admin.message_user(
         request,
         _("{provider} now has {number} prices. They apply to messages from now on.").format(
             provider=provider, number=grouped(len(lines))

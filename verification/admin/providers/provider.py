@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import itemgetter
 from typing import Any
 
 from django.contrib import admin, messages
@@ -19,7 +18,7 @@ from unfold.decorators import action
 
 from providers import registry
 from verification.admin.auth.reauthentication import without_asking
-from verification.admin.base.columns import ChannelColumn
+from verification.admin.base.columns import ChannelColumn, ProviderTypeColumn
 from verification.admin.base.current_project import current_project_id, return_address
 from verification.admin.base.display import channel_icon, label, page_address
 from verification.admin.base.model_admin import ScopedAdmin
@@ -38,7 +37,7 @@ from verification.admin.providers.guide import guide_of, hook_of
 from verification.admin.providers.scorecard import scorecard
 from verification.admin.providers.senders import CHANNELS as WITH_SENDERS
 from verification.admin.providers.senders import SenderRuleInline
-from verification.admin.traffic.send_test import send_over_provider
+from verification.admin.traffic.send_test import send_test
 from verification.core.ids import whole_number
 from verification.models import ChannelType, Project, Provider, Right
 from verification.services.delivery.polling import BOT_TYPE
@@ -55,7 +54,7 @@ COST = (
 
 
 @admin.register(Provider)
-class ProviderAdmin(ChannelColumn, ScopedAdmin):
+class ProviderAdmin(ChannelColumn, ProviderTypeColumn, ScopedAdmin):
     """A system provider is of no project, so the scope alone keeps its settings from members."""
 
     deleted_along = gettext_lazy(", with its settings and the list of started bots; its messages are kept")
@@ -77,7 +76,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
     change_form_outer_before_template = "admin/verification/provider/circuit_breaker.html"
     scorecard = scorecard
     connect_bot = connecting.connect_bot
-    send_test = send_over_provider
+    send_test = send_test
     show_prices = prices.show_prices
     replace_prices = prices.replace_prices
     use_again = breaker.use_again
@@ -177,7 +176,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
                 group.append(FORGET + setting.name)
         sets: list[Any] = [(_("General") if obj else what_is_added(self._choice(request) or {}), {"fields": general})]
         if names:
-            title = _("Settings of {adapter}").format(adapter=str(adapter.label).partition(" (")[0])
+            title = _("{adapter} settings").format(adapter=str(adapter.label).partition(" (")[0])
             sets.append((title, {"fields": names}))
         if advanced:
             sets.append((_("Advanced settings"), {"fields": advanced, "classes": ["collapse"]}))
@@ -220,15 +219,6 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
     def owner(self, provider: Provider) -> Any:
         return label(_("System: serves every project"), "info") if provider.is_system else provider.project
 
-    @admin.display(description=gettext_lazy("Type"), ordering="type")
-    def type_label(self, provider: Provider) -> str:
-        try:
-            return str(registry.adapter_class(provider.type).label)
-        except registry.AdapterShowsCodes:
-            return label(_("{type}: shows codes, not available here").format(type=provider.type), "danger")
-        except registry.UnknownAdapter:
-            return label(_("{type}: not installed").format(type=provider.type), "danger")
-
     @admin.display(description=gettext_lazy("State"), ordering="is_enabled")
     def state(self, provider: Provider) -> str:
         return breaker.state_label(provider)
@@ -257,7 +247,7 @@ class ProviderAdmin(ChannelColumn, ScopedAdmin):
 def _types(channel: str, *, is_for_development: bool) -> list[tuple[str, str]]:
     """Return the types of a channel with their labels: those that reach people, or those that try things out."""
     found = [each for each in registry.for_channel(channel) if _is_for_development(each) is is_for_development]
-    return sorted(((each.type, str(each.label)) for each in found), key=itemgetter(1))
+    return sorted(((each.type, str(each.label)) for each in found), key=lambda each: each[1].casefold())
 
 
 def _is_for_development(adapter: Any) -> bool:

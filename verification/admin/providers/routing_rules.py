@@ -1,4 +1,4 @@
-"""Routing rules: which are in force, with "Undo", and the page that previews and makes one."""
+"""Routing rules: which are in force, with "Remove", and the page that previews and makes one."""
 
 from __future__ import annotations
 
@@ -138,7 +138,9 @@ def remedies(
         for other in others
         for link in (
             (
-                _("Route {country} to {name}").format(country=country, name=other.name),
+                format_html(_("Route {country} to {name}"), country=place, name=other.name)
+                if country
+                else _("Use {name} first").format(name=other.name),
                 propose_link(project, other.pk, country, WHOLE, way_back),
             ),
             (
@@ -152,7 +154,7 @@ def remedies(
 
 
 def in_force(projects: list[int], provider: Provider, country: str | None) -> list[tuple[str, str]]:
-    """Return the rules about a provider, each as a sentence with the address of its "Undo"."""
+    """Return the rules about a provider, each as a sentence with the address of its "Remove"."""
     rows = RoutingRule.objects.filter(project__in=projects, provider=provider).select_related("provider")
     rows = rows.filter(country__in=(country, "")) if country else rows
     return [(sentence_of(row), undo_link(row)) for row in rows]
@@ -225,7 +227,7 @@ class RoutingRuleAdmin(ScopedAdmin):
 
     @admin.display(description="")
     def undo(self, row: RoutingRule) -> str:
-        return format_html('<a class="ww-link" href="{}">{}</a>', undo_link(row), _("Undo"))
+        return format_html('<a class="ww-link" href="{}">{}</a>', undo_link(row), _("Remove"))
 
     def get_list_display(self, request: HttpRequest) -> Any:
         columns = super().get_list_display(request)
@@ -235,14 +237,15 @@ class RoutingRuleAdmin(ScopedAdmin):
         return {}
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Ask in the words of what deleting does here: it undoes."""
+        """Ask in the words of what deleting does here."""
         rule = self.get_object(request, object_id)
         words = rule and {
-            "title": _("Undo"),
-            "intro": _("{sentence} If you remove this rule, the channel's own routing applies again.").format(
-                sentence=sentence_of(rule)
+            "title": _("Remove the rule"),
+            "intro": format_html(
+                _("{sentence} If you remove this rule, the channel's own routing applies again."),
+                sentence=sentence_of(rule),
             ),
-            "submit_text": _("Undo"),
+            "submit_text": _("Remove the rule"),
             "back": reverse("admin:verification_routingrule_changelist"),
         }
         response: HttpResponse = super().delete_view(request, object_id, {**(words or {}), **(extra_context or {})})
@@ -252,7 +255,7 @@ class RoutingRuleAdmin(ScopedAdmin):
         rules.end_rule(obj)
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
-        self.message_user(request, _("Undone. The channel's own routing applies again."), messages.SUCCESS)
+        self.message_user(request, _("Removed. The channel's own routing applies again."), messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:verification_routingrule_changelist"))
 
 
@@ -309,6 +312,7 @@ def _preview(proposal: Proposal, example: str) -> dict[str, Any]:
     is_example = not proposal.country and proposal.provider.channel != ChannelType.EMAIL
     return {
         "sentence": sentence_of(proposal),
+        "replaced": [sentence_of(rule) for rule in rules.replaced_by(proposal)],
         "rows": [_row(each, proposal, place, known.get((each.provider.id, place), Experience())) for each in rows],
         "currency": costs.account_currency(),
         "note": format_html(_("The table shows {country} as an example."), country=display.format_country(place))

@@ -16,14 +16,15 @@ from verification.admin.base.date_ranges import RangeChoice, range_of
 from verification.admin.base.display import OUTCOMES, format_error, page_address, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_project_ids
-from verification.admin.base.statistics import list_link, money_cell, over_time, percent, seconds
+from verification.admin.base.statistics import has_at_least, list_link, money_cell, over_time, percent, seconds
 from verification.admin.providers.balance import balance_context
 from verification.admin.providers.breaker import state_label
 from verification.admin.providers.routing_rules import in_force, remedies
 from verification.core.formats import DAY, DAY_AND_TIME, EXACT, grouped, written_date, written_moment
 from verification.models import Provider
-from verification.services.analytics import costs, impact, scorecards, trends
+from verification.services.analytics import collapses, costs, impact, scorecards, trends
 from verification.services.analytics.costs import Cost
+from verification.services.analytics.impact import ARRIVED
 from verification.services.analytics.ranges import Range
 from verification.services.analytics.scorecards import Card, Opening
 from verification.services.analytics.summary import summarize
@@ -35,8 +36,8 @@ ESTIMATED = 10  # open circuits of one page at most: each is a comparison with s
 
 
 @action(description=gettext_lazy("Scorecard"), icon="monitoring", permissions=["view"], url_path="scorecard")
-def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    provider: Provider = page.find(request, object_id)
+def scorecard(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    provider: Provider = model_admin.find(request, object_id)
     choice = range_of(request, "country")
     country = request.GET.get("country", "")[:3] or None
     projects = [provider.project_id] if provider.project_id else own_project_ids(request)
@@ -51,7 +52,7 @@ def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
         "provider": provider,
         "state": state_label(provider),
         "country": country,
-        "may_check": page.has_change_permission(request, provider),
+        "may_check": model_admin.has_change_permission(request, provider),
         "back": page_address(provider),
         **choice.offered,
     }
@@ -59,7 +60,7 @@ def scorecard(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpRe
     return TemplateResponse(
         request,
         "admin/verification/provider/scorecard.html",
-        page.page_context(request, title, object=provider, **context),
+        model_admin.page_context(request, title, object=provider, **context),
         status=400 if choice.wrong else 200,
     )
 
@@ -75,13 +76,16 @@ def _context(provider: Provider, projects: list[int], choice: RangeChoice, count
     narrowing = {"provider": str(provider.pk)} | ({"country": country} if country else {})
     money = costs.grouped(projects, span, ("provider_id",), _where(provider, country))
     money_before = costs.grouped(projects, span.before, ("provider_id",), _where(provider, country))
+    rows = [_row(card, provider, choice, money) for card in cards]
+    row_before = _row(before, provider, choice, money_before)
     return {
         "is_unused": not cards[0].asked,
-        "rows": [_row(card, provider, choice, money) for card in cards],
-        "before": _row(before, provider, choice, money_before),
+        "rows": rows,
+        "before": row_before,
+        "has_at_least": has_at_least(row[name] for row in (*rows, row_before) for name in ("cost", "per_verified")),
         "currency": costs.account_currency(),
         "faults": [(OUTCOMES.get(outcome, outcome), *_words(outcome, provider), calls) for outcome, calls in faults],
-        "worsened": [_worsened(each, span, projects) for each in trends.worsened(projects, provider.pk, span, country)],
+        "worsened": [_worsened(each, span, projects) for each in _breaks(provider, projects, span, country)],
         **over_time(summary),
         "openings": _openings(projects, scorecards.openings(provider, span)),
         "countries": [
@@ -127,6 +131,19 @@ def _row(card: Card, provider: Provider, choice: RangeChoice, money: dict[tuple[
         "deliver": seconds(card.seconds("receipt_times")),
         "deliver_late": seconds(card.seconds("receipt_times", 0.95)),
     }
+
+
+def _breaks(provider: Provider, projects: list[int], span: Range, country: str | None) -> list[ChangePoint]:
+    """Return the countries where it delivers less than before: those of a collapse with the figures of its alert."""
+    found = trends.worsened(projects, provider.pk, span, country)
+    if len(projects) > 1:
+        return found  # an alert is about one project
+    told = {
+        each.country: ChangePoint(each.country, each.at, each.before, each.since, each.counted)
+        for each in collapses.lasting_ones(projects)
+        if each.provider == provider and each.fell == ARRIVED and span.since <= each.at < span.until
+    }
+    return [told.get(each.country, each) for each in found]
 
 
 def _worsened(point: ChangePoint, span: Range, projects: list[int]) -> dict[str, Any]:

@@ -38,9 +38,10 @@ class SenderRuleInline(ScopedInline):
     form = SenderRuleForm
     fields = ("prefix", "sender", "dlt_entity_id", "dlt_template_id")
     max_num = MAX_SENDERS
+    add_text = gettext_lazy("Add a sender")
     verbose_name: Any = gettext_lazy("sender")
     verbose_name_plural: Any = gettext_lazy("senders by country")
 
     def get_formset(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> Any:
-        """More lines than that are refused, and not only not offered."""
+        """Return the formset. The maximum is also enforced on submit: Django itself only hides further lines."""
         return super().get_formset(request, obj, validate_max=True, **kwargs)

@@ -101,6 +101,8 @@ class EditorWidget(UnfoldAdminTextareaWidget):
     def get_context(self, name: str, value: Any, attrs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, value, attrs)
         preview = preview_of(**self.about, text=str(value or "")[:MAX_TYPED]) if self.about else None
+        if preview:  # a text may begin with {code}, by which a browser would take it for one from left to right
+            context["widget"]["attrs"]["dir"] = preview.direction
         facts = preview.facts if preview else {"address": preview_address()}
         links = links_of(self.about) if self.about and self.has_links else {}
         if links and self.own_text:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.urls import reverse
-from django.utils.translation import get_language_info
 from django.utils.translation import gettext as _
 
 from verification.admin.base.display import channel_icon, page_address
+from verification.core.formats import language_in_sentence, language_name
 from verification.models import ChannelType, MessageTemplate, Project
 from verification.services.texts import own
 from verification.services.texts.rendering import FALLBACK_LANGUAGE, languages
@@ -90,14 +90,6 @@ def matrix_of(project: Project, trials: Mapping[tuple[str, str], str]) -> Matrix
     return Matrix(project, columns, visible, [line for line in lines if line not in visible])
 
 
-def language_name(language: str) -> str:
-    """Return the name of a language in the reader's own, or its code where Django has none."""
-    try:
-        return str(get_language_info("zh-hans" if language == "zh" else language.lower())["name_translated"])
-    except KeyError:
-        return language
-
-
 def _cell(
     project: Project,
     rows: dict[tuple[str, str], MessageTemplate],
@@ -113,11 +105,14 @@ def _cell(
     if row:
         state, variant = _("Custom"), "info"
     elif nearest:
-        state, variant = _("Custom, from {language}").format(language=nearest.language), "info"
+        state, variant = _("Custom, from {language}").format(language=language_in_sentence(nearest.language)), "info"
     elif language in languages() or base in languages():
         state, variant = _("Default"), ""
     else:
-        state, variant = _("Missing: {language} is sent").format(language=language_name(FALLBACK_LANGUAGE)), "warning"
+        state, variant = (
+            _("Missing: {language} is sent").format(language=language_in_sentence(FALLBACK_LANGUAGE)),
+            "warning",
+        )
     text = nearest.text if nearest else ""
     preview = own.preview(project=project, channel=channel, language=language, text=text) if channel == "sms" else None
     segments = measure(preview.text).segments if preview else None

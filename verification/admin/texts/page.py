@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from verification.admin.base import display
 from verification.admin.base.columns import ChannelColumn
 from verification.admin.base.current_project import current_projects, follow_address
 from verification.admin.base.model_admin import ScopedAdmin
@@ -153,10 +154,10 @@ class TextAdmin(ChannelColumn, ScopedAdmin):
             subject = ("subject",) if not about or about["channel"] == ChannelType.EMAIL else ()
             return ((None, {"fields": ("project", "channel", "language", *subject, "text")}),)
         subject = ("subject",) if obj.channel == ChannelType.EMAIL else ()
-        return ((None, {"fields": ("project", "channel_label", "language_code", *subject, "text")}),)
+        return ((None, {"fields": ("project", "channel_label", "language_label", *subject, "text")}),)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("project", "channel_label", "language_code") if obj else ()
+        return ("project", "channel_label", "language_label") if obj else ()
 
     def response_add(
         self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None
@@ -168,3 +169,7 @@ class TextAdmin(ChannelColumn, ScopedAdmin):
     @admin.display(description=gettext_lazy("Language"), ordering="language")
     def language_code(self, row: MessageTemplate) -> str:
         return row.language
+
+    @admin.display(description=gettext_lazy("Language"))
+    def language_label(self, row: MessageTemplate) -> str:
+        return display.format_language(row.language)

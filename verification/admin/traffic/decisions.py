@@ -8,12 +8,15 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from verification.admin.base import display
 from verification.admin.base.statistics_filters import LastBetweenFilter
 from verification.admin.base.traffic_admin import SPANS, CreatedFilter, TrafficAdmin
+from verification.core import countries
 from verification.core.formats import grouped
 from verification.models import ChannelType, Decision, GuardRule, ListSubject, Right
 from verification.models.guard import ABOUT_COUNTRIES
@@ -21,6 +24,7 @@ from verification.services.protection.guard import findings
 from verification.services.records.decisions import RULES, SUBJECT_MAX_LENGTH
 
 COUNTRY_RULES = ("country", *ABOUT_COUNTRIES)  # the rules whose subject is a country
+SENTENCE_RULES = ("connection", "connection_proof")  # those whose subject says in words what was wrong
 NAMES = {
     "entry": _("matched by"),
     "retry_after": _("seconds left"),
@@ -40,6 +44,12 @@ WORDS = {str(value): label for value, label in (*ChannelType.choices, *ListSubje
 
 def title_of_rule(rule: str) -> str:
     return str(RULES[rule].title) if rule in RULES else rule.replace("_", " ").capitalize()
+
+
+def title_of_decision(decision: Decision) -> SafeString:
+    is_country = decision.rule in COUNTRY_RULES
+    subject = display.format_country(decision.subject) if is_country else decision.subject
+    return format_html("{}: {}", title_of_rule(decision.rule), subject)
 
 
 class RuleFilter(admin.SimpleListFilter):
@@ -69,7 +79,7 @@ class DecisionAdmin(TrafficAdmin):
     list_select_related = ("project",)
     intro = _("Why requests were refused. Callers never learn which rule applied. One line per rule, subject and hour.")
     search_fields = ("subject",)
-    search_help_text = _("Subject, such as +4915… or MA")
+    search_help_text = _("Subject, such as +4915… or Morocco")
     ordering = ("-last_at", "-id")
     fieldsets = (
         (None, {"fields": ("rule_title", "meaning", "subject_label", "project", "times", "all_figures")}),
@@ -87,7 +97,7 @@ class DecisionAdmin(TrafficAdmin):
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}
-        return rows.filter(subject__in={term[:SUBJECT_MAX_LENGTH], *written})
+        return rows.filter(subject__in={countries.country_of(term) or term[:SUBJECT_MAX_LENGTH], *written})
 
     @admin.display(description=_("Rule"))
     def rule_title(self, decision: Decision) -> str:
@@ -101,6 +111,8 @@ class DecisionAdmin(TrafficAdmin):
     def subject_label(self, decision: Decision) -> str:
         if decision.rule in COUNTRY_RULES:
             return display.format_country(decision.subject)
+        if decision.rule in SENTENCE_RULES:
+            return decision.subject
         return display.monospace(WORDS.get(decision.subject, decision.subject))
 
     @admin.display(description=_("Count"))
@@ -113,7 +125,13 @@ class DecisionAdmin(TrafficAdmin):
 
     @admin.display(description=_("Details"))
     def all_figures(self, decision: Decision) -> str:
-        return figures_of(decision) or "–"
+        if "country" not in decision.figures or decision.rule in GuardRule.values:
+            return figures_of(decision) or "–"
+        figures = (
+            (capfirst(_name(name)), display.format_country(str(value)) if name == "country" else _written(value))
+            for name, value in decision.figures.items()
+        )
+        return format_html_join(SafeString("<br>"), "{}: {}", figures)
 
     @admin.display(description=_("Last"))
     def last(self, decision: Decision) -> str:
@@ -127,10 +145,12 @@ def figures_of(decision: Decision) -> str:
             return findings.what_was_counted(GuardRule(decision.rule), decision.figures)
         except KeyError:
             pass  # a line that an earlier version wrote
-    written = (
-        f"{NAMES.get(name, name.replace('_', ' '))}: {_written(value)}" for name, value in decision.figures.items()
-    )
+    written = (f"{_name(name)}: {_written(value)}" for name, value in decision.figures.items())
     return capfirst(", ".join(written))
+
+
+def _name(figure: str) -> str:
+    return str(NAMES.get(figure, figure.replace("_", " ")))
 
 
 def _written(value: object) -> str:

@@ -30,7 +30,7 @@ from verification.admin.costs.invoice import invoice_view
 from verification.admin.costs.page import costs_view
 from verification.admin.figures import figures_view
 from verification.admin.traffic.inbox import inbox_view
-from verification.admin.traffic.message_file import MessageFile
+from verification.admin.traffic.message_csv import MessageCsvColumns
 from verification.admin.traffic.send_test import LIVE
 from verification.core.ids import is_session_id, whole_number
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
@@ -93,7 +93,7 @@ def without_ids(fields: Any, request: HttpRequest, message: Message | None) -> A
     It may hold the recipient's number, as WhatsApp's do.
     """
     sees = message is not None and sees_addresses(request.user, message.project_id)
-    return fields if sees else tuple(name for name in fields if name != "reference")
+    return fields if sees else tuple(name for name in fields if name != "vendor_message_id")
 
 
 class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
@@ -105,7 +105,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
         "reason",
         "outcome_label",
         "answer",
-        "reference",
+        "vendor_message_id",
         "error_text",
         "cost",
         "latency",
@@ -122,7 +122,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
         return attempt.provider_status or "–"
 
     @admin.display(description=gettext_lazy("Provider's ID"))
-    def reference(self, attempt: DeliveryAttempt) -> str:
+    def vendor_message_id(self, attempt: DeliveryAttempt) -> str:
         return attempt.provider_message_id or "–"
 
     @admin.display(description=gettext_lazy("At"))
@@ -147,7 +147,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
 
 
 @admin.register(Message)
-class MessageAdmin(ChannelColumn, MessageFile):
+class MessageAdmin(ChannelColumn, MessageCsvColumns):
     viewers = Right.SEE_TRAFFIC
     empty_text = gettext_lazy("Messages appear once your app requests a code or your server sends one.")
     has_history = False
@@ -163,7 +163,7 @@ class MessageAdmin(ChannelColumn, MessageFile):
         "project",
         "created",
     )
-    more_columns = ("language", "session_number", "took", "sent_time", "finished_time")
+    more_columns = ("language_label", "session_number", "took", "sent_time", "finished_time")
     list_filter = (
         BetweenFilter,
         ProviderFilter,
@@ -182,7 +182,17 @@ class MessageAdmin(ChannelColumn, MessageFile):
     fieldsets = (
         (
             None,
-            {"fields": ("number", "project", "recipient_link", "channel_label", "language", "kind", "session_link")},
+            {
+                "fields": (
+                    "number",
+                    "project",
+                    "recipient_link",
+                    "channel_label",
+                    "language_label",
+                    "kind",
+                    "session_link",
+                )
+            },
         ),
         (
             gettext_lazy("Delivery"),
@@ -191,7 +201,7 @@ class MessageAdmin(ChannelColumn, MessageFile):
                     "status_label",
                     "full_error",
                     "provider_label",
-                    "reference",
+                    "vendor_message_id",
                     "pinned",
                     "taken",
                     "callback_to",
@@ -201,6 +211,7 @@ class MessageAdmin(ChannelColumn, MessageFile):
         (gettext_lazy("Times"), {"fields": ("created_time", "sent_time", "finished_time", "expires_time", "took")}),
     )
     readonly_fields = (
+        "language_label",
         "recipient_link",
         "channel_label",
         "kind",
@@ -209,7 +220,7 @@ class MessageAdmin(ChannelColumn, MessageFile):
         "full_error",
         "provider_label",
         "number",
-        "reference",
+        "vendor_message_id",
         "pinned",
         "taken",
         "callback_to",
@@ -225,7 +236,7 @@ class MessageAdmin(ChannelColumn, MessageFile):
         return str(message.pk)
 
     @admin.display(description=gettext_lazy("Provider's message ID"))
-    def reference(self, message: Message) -> str:
+    def vendor_message_id(self, message: Message) -> str:
         return message.provider_message_id or "–"
 
     @admin.display(description=gettext_lazy("Callback URL"))

@@ -60,7 +60,7 @@ class RecipientAdmin(NewestFirstAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.HELP_USERS
     empty_text = gettext_lazy("Recipients appear once someone requests a code.")
-    list_display = ("masked", "project", "language", "verified_over", "verified", "created")
+    list_display = ("masked", "project", "language_label", "verified_over", "verified", "created")
     list_filter = ("verified_channel", CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
@@ -75,15 +75,16 @@ class RecipientAdmin(NewestFirstAdmin):
     inlines = (SubscriptionInline,)
     change_form_outer_before_template = "admin/verification/recipient/stories.html"
     fieldsets = (
-        (None, {"fields": ("masked", "project", "language")}),
+        (None, {"fields": ("masked", "project", "language_label")}),
         (
-            gettext_lazy("Reached"),
+            gettext_lazy("Activity"),
             {"fields": ("verified_over", "verified_time", "reached_over", "created_time", "traffic")},
         ),
         (gettext_lazy("Current limits"), {"fields": ("sends", "wrong_codes", "pause")}),
         (gettext_lazy("Full address"), {"fields": ("seen_by",)}),
     )
     readonly_fields = (
+        "language_label",
         "masked",
         "verified_over",
         "verified_time",
@@ -238,9 +239,8 @@ class RecipientAdmin(NewestFirstAdmin):
     @admin.display(description=gettext_lazy("Resend cooldown"))
     def pause(self, recipient: Recipient) -> str:
         blocked = limits_used.blocked_channels(recipient)
-        return ", ".join(
-            _("{channel}: next at {time}").format(channel=channel, time=_clock(end)) for channel, end in blocked
-        ) or _("None")
+        ends = [_("{channel}: next at {time}").format(channel=channel, time=_clock(end)) for channel, end in blocked]
+        return ", ".join(ends) or "–"  # the theme writes a hyphen for the word None
 
     @admin.display(description=gettext_lazy("Viewed by"))
     def seen_by(self, recipient: Recipient) -> str:

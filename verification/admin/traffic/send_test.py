@@ -20,9 +20,9 @@ from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_projects
 from verification.admin.texts.editor import about_of, links_of
-from verification.admin.texts.matrix import language_name
 from verification.core.addresses import AddressInvalid, mask, parse_address
 from verification.core.errors import ApiError, FieldsInvalid
+from verification.core.formats import language_in_sentence
 from verification.models import Channel, ChannelType, Project, Provider, Right
 from verification.services.manual.messages import send_message
 from verification.services.projects.snapshot import load_project
@@ -55,17 +55,16 @@ class RecipientAndProjectForm(RecipientForm):
 
 
 @action(description=gettext_lazy("Send a test"), icon="send", permissions=["change"], url_path="send-test")
-def send_over_provider(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """Send over one provider and no other, so that its answer is all that the story tells."""
-    provider: Provider = page.find(request, object_id)
-    return _test(page, request, provider, provider.project, provider.channel, provider=provider)
+def send_test(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+    """Send over one provider and no other, so that its answer is all that the story tells; over a channel as codes go.
 
-
-@action(description=gettext_lazy("Send a test"), icon="send", permissions=["change"], url_path="send-test")
-def send_over_channel(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """Send over a channel as its codes go: to its providers in their order."""
-    channel: Channel = page.find(request, object_id)
-    return _test(page, request, channel, channel.project, channel.type)
+    The function has the name of its entry in ``actions_detail``: only then does unfold ask for the right in the row's
+    project.
+    """
+    row: Channel | Provider = model_admin.find(request, object_id)
+    if isinstance(row, Provider):
+        return _test(model_admin, request, row, row.project, row.channel, provider=row)
+    return _test(model_admin, request, row, row.project, row.type)
 
 
 def send_text_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
@@ -80,13 +79,13 @@ def send_text_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
             model_admin.message_user(request, why, messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
         done = gettext_noop("Sent themselves a text")
-        if number := send(form, project, channel, row=project, done=done, language=language):
+        if message_id := send(form, project, channel, row=project, done=done, language=language):
             model_admin.message_user(request, ON_ITS_WAY)
-            return HttpResponseRedirect(followed(number))
+            return HttpResponseRedirect(live_page_url(message_id))
     answer: HttpResponse = model_admin.ask(
         request,
         _("Send to me: {channel}, {language}").format(
-            channel=ChannelType(channel).label, language=language_name(language)
+            channel=ChannelType(channel).label, language=language_in_sentence(language)
         ),
         intro=_(
             "A real message with the saved text and a code that cannot be used. It is billed and counts"
@@ -100,13 +99,13 @@ def send_text_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     return answer
 
 
-def followed(message_id: int) -> str:
+def live_page_url(message_id: int) -> str:
     """Return the address of a message's page that loads itself anew while the message is under way."""
     return f"{reverse('admin:verification_message_change', args=(message_id,))}?{LIVE}"
 
 
 def first_address(request: HttpRequest, channel: str) -> dict[str, str]:
-    """Return what the form begins with: of e-mail the user's own address."""
+    """Return the form's initial data: for e-mail the user's own address."""
     return {"to": getattr(request.user, "email", "")} if channel == ChannelType.EMAIL else {}
 
 
@@ -156,7 +155,7 @@ def send(
 
 
 def _test(
-    page: ScopedAdmin,
+    model_admin: ScopedAdmin,
     request: HttpRequest,
     row: Channel | Provider,
     project: Project | None,
@@ -168,19 +167,19 @@ def _test(
     form = _form(request, project, channel)
     if form.is_valid():
         if why := form_tokens.spend(request):
-            page.message_user(request, why, messages.WARNING)
+            model_admin.message_user(request, why, messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
         owner = project or form.cleaned_data["project"]
         done = gettext_noop("Sent themselves a test")
-        if number := send(form, owner, channel, row=row, done=done, provider=provider):
-            page.message_user(request, ON_ITS_WAY)
-            return HttpResponseRedirect(followed(number))
+        if message_id := send(form, owner, channel, row=row, done=done, provider=provider):
+            model_admin.message_user(request, ON_ITS_WAY)
+            return HttpResponseRedirect(live_page_url(message_id))
     over = (
         _("only {provider}").format(provider=provider)
         if provider
         else _("{row}, by its providers in order").format(row=row)
     )
-    return page.ask(
+    return model_admin.ask(
         request,
         _("Send a test"),
         intro=_(

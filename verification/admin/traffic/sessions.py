@@ -88,7 +88,7 @@ class SessionAdmin(NewestFirstAdmin):
     has_history = False
     change_form_outer_before_template = "admin/verification/timeline.html"
     list_display = ("short_id", "masked", "channel_label", "state", "short_reason", "tries", "project", "created")
-    more_columns = ("language", "created_time", "expires_time", "verified_time")
+    more_columns = ("language_label", "created_time", "expires_time", "verified_time")
     list_filter = (
         SessionBetweenFilter,
         SessionProviderFilter,
@@ -115,7 +115,7 @@ class SessionAdmin(NewestFirstAdmin):
                     "channel_label",
                     "reason",
                     "tries",
-                    "language",
+                    "language_label",
                 )
             },
         ),
@@ -123,6 +123,7 @@ class SessionAdmin(NewestFirstAdmin):
         (gettext_lazy("Times"), {"fields": ("created_time", "expires_time", "verified_time")}),
     )
     readonly_fields = (
+        "language_label",
         "number",
         "recipient_link",
         "state",

@@ -33,7 +33,7 @@ _TYPES = OpenApiParameter(
     "type",
     {"type": "array", "items": {"type": "string", "enum": EventType.values}, "minItems": 1},
     explode=False,
-    description="The types that are wanted, with commas between; all where it is left out.",
+    description="The types to list, separated by commas. If left out, all types.",
     examples=[OpenApiExample("Two types", value=["session.verified", "session.locked"])],
 )
 
@@ -42,15 +42,15 @@ list_events = operation(
     tag=EVENTS,
     key=SECRET_KEY,
     summary="List events",
-    description="""Lists what happened in the project after a place, for a listener while you develop, or to make good
-what your server missed.
+    description="""Lists the project's events after a given position: for a listener while you develop, or to catch up
+on what your server missed.
 
-Ask without `after` once: the answer has no events, and the place from which new ones follow. Ask with `after=0` for the
-oldest that are kept. Then ask again with the `after` of the answer, at once where it `has_more`. Whoever goes on like
-this misses none.
+The first request, without `after`, returns no events but the current position, from which new events follow. With
+`after=0` it returns the oldest events that are kept. Then repeat the request with the `after` of the last answer, at
+once while `has_more` is true. A client that does so misses no event.
 
-Events of sessions are those that the project has chosen; an address to call is not needed. An event is kept as long as
-its session or message.""",
+Session events are listed only if the project has chosen them; it needs no webhook URL for that. An event is kept as
+long as its session or message.""",
     parameters=[events.EventsQuery, _TYPES],
     answer=events.EventList,
     answer_description="The next events.",
@@ -67,7 +67,7 @@ read_event = operation(
     tag=EVENTS,
     key=SECRET_KEY,
     summary="Read one event",
-    description="Returns one event of the project, for instance to look at it again or to replay it while you develop.",
+    description="Returns one event of the project, for example to inspect it or to replay it while you develop.",
     parameters=[
         OpenApiParameter(
             "id",
@@ -83,8 +83,9 @@ read_event = operation(
     errors=("not_found",),
 )
 
-_RULES = """Chosen by the project, signed by Standard Webhooks with the project's webhook secret, and told at least
-once: act on each `webhook-id` once. Tried again as a callback is. No code is in it."""
+_RULES = """The project chooses its events. Each one is signed by Standard Webhooks with the project's webhook secret
+and delivered at least once: act on each `webhook-id` once. Retries are those of a callback. No event contains the
+code."""
 
 
 def _webhook(event: EventType, summary: str, description: str, **data: Any) -> OpenApiWebhook:
@@ -105,26 +106,28 @@ def _webhook(event: EventType, summary: str, description: str, **data: Any) -> O
 opened = _webhook(
     EventType.SESSION_OPENED,
     "A session was opened",
-    "A create opened a session. One that returns a live one tells nothing. `channel` is null where no code went out.",
+    "A create opened a session. A create that returns a live session sends no event. `channel` is null if no code was "
+    "sent.",
 )
 verified = _webhook(
     EventType.SESSION_VERIFIED,
     "A session was verified",
-    "The right code was entered, and a verify token was issued. **It lets nobody in**: your server redeems the token.",
+    "The right code was entered, and a verify token was issued. **Do not let the user in because of this event**: your "
+    "server has to redeem the token.",
 )
 locked = _webhook(
-    EventType.SESSION_LOCKED, "A session was locked", "So many wrong codes were entered that the session is over."
+    EventType.SESSION_LOCKED, "A session was locked", "Too many wrong codes were entered. The session cannot be used."
 )
 expired = _webhook(
     EventType.SESSION_EXPIRED,
     "A session expired",
-    "Its time ran out, and it was neither verified nor locked. It is told within a minute of its end.",
+    "The session expired without being verified or locked. The event follows within a minute of its end.",
 )
 refused = _webhook(
     EventType.SESSION_REFUSED,
     "A code was refused",
-    "A create or a send was refused by a rule of the decision log, which `reason` names. The same refusal is told once"
-    " a minute, and a project gets about 60 in a minute.",
+    "A create or a send was refused by a rule of the decision log; `reason` names it. The same refusal sends at most"
+    " one event per minute, and a project gets about 60 of them per minute.",
     session_id=None,
     reference=None,
     channel=None,
@@ -136,16 +139,16 @@ refused = _webhook(
 undelivered = _webhook(
     EventType.SESSION_UNDELIVERED,
     "A code was not delivered",
-    "The code went out over `channel` and did not arrive there: the message is `failed` or `expired`, as `reason` says."
-    " Another channel may still bring it. Nothing is told of a session that was verified or cancelled before.",
+    "The code was sent over `channel` and did not arrive: the message is `failed` or `expired`, as `reason` says. The"
+    " code may still arrive over another channel. A session that was verified or cancelled before sends no such event.",
     reason="failed",
 )
 finished = OpenApiWebhook(
     EventType.MESSAGE_FINISHED.value,
     extend_schema(
         summary="A message is final",
-        description="A message of a session or of manual/send is `success`, `failed` or `expired`. One whose send"
-        f" named a `callback_url` is told there alone.\n\n{_RULES}",
+        description="A message of a session or of manual/send is `success`, `failed` or `expired`. A message that was"
+        f" sent with a `callback_url` is reported there only.\n\n{_RULES}",
         tags=[EVENTS],
         request=events.MessageFinished,
         responses={200: OpenApiResponse(description="Any 2xx: received.")},

@@ -17,9 +17,9 @@ _FINISHED = OpenApiCallback(
         summary="A message is final",
         description="""Sent once the message is `success`, `failed` or `expired`, and signed by Standard Webhooks.
 
-Any 2xx within 10 seconds is taken as received. Anything else, redirects included, is tried again after 5 s, 30 s,
-2 min, 10 min, 30 min, 1 h, 3 h, 6 h and 12 h (later if your `Retry-After` says so), then given up; a 410 stops it at
-once. The same event can arrive twice. Neither the code nor the recipient is in it.""",
+Any 2xx within 10 seconds counts as received. After anything else, redirects included, we retry after 5 s, 30 s, 2 min,
+10 min, 30 min, 1 h, 3 h, 6 h and 12 h (later if your `Retry-After` says so), and then stop. A 410 stops the retries at
+once. The same event can arrive twice. It contains neither the code nor the recipient.""",
         request=manual.ManualMessageFinished,
         responses={200: OpenApiResponse(description="Any 2xx: received.")},
         examples=[
@@ -42,21 +42,22 @@ send_manual = operation(
     tag=MANUAL,
     key=SECRET_KEY,
     summary="Send a message",
-    description=f"""Queues a message with your code, or with one that we draw. A 200 means that it will be tried, not
-that it arrived: read the status at manual/message, or have it sent to `callback_url`.
+    description=f"""Queues a message with your code, or with one that we generate. A 200 means that the message is
+queued, not that it arrived: read its status at manual/message, or have it sent to `callback_url`.
 
-- The message lives **10 minutes**; if it could not be sent by then, it becomes `expired`.
-- Manual sends neither take nor obey the {CHANNEL_BLOCK_SECONDS}-second block of a channel, but they count in the
-  recipient's limits (`too_many_sends`).
-- `provider_id` pins one provider. One that is unknown, disabled, of another channel or of another project is a
+- The message expires after **10 minutes**: if it could not be sent by then, its status becomes `expired`.
+- Manual sends ignore the {CHANNEL_BLOCK_SECONDS}-second cooldown of a channel and do not start one, but they count
+  towards the recipient's limits (`too_many_sends`).
+- `provider_id` pins one provider. A provider that is unknown, off, of another channel or of another project is a
   `validation_error` on that field.
-- A test login is `success` at once, and nothing is sent.
-- Of parallel requests with one `Idempotency-Key` one executes and the others wait up to 5 seconds for its answer.
-- Checking the code is up to you: no session belongs to it, and session/check does not know it.""",
+- For a test login the status is `success` at once, and nothing is sent.
+- Of several requests at once with the same `Idempotency-Key` one is carried out, and the others wait up to 5 seconds
+  for its answer.
+- You check the code yourself: it belongs to no session, and session/check does not know it.""",
     request=manual.ManualSendRequest,
     request_examples={
-        "A code of yours": {"to": "+46701740605", "channel": "sms", "code": "493817"},
-        "A code of ours, and a callback": {
+        "Your own code": {"to": "+46701740605", "channel": "sms", "code": "493817"},
+        "A generated code, and a callback": {
             "to": "ada@example.com",
             "channel": "email",
             "callback_url": "https://shop.example/watchword",
@@ -90,7 +91,7 @@ read_message = operation(
     summary="Read a message",
     description="""Reads the status of a manual send. `success`, `failed` and `expired` are final.
 
-Only messages of manual/send can be read, and only with a key of the same project; everything else is 404.""",
+You can read only messages of manual/send, and only with a key of the same project. Anything else is 404.""",
     parameters=[
         OpenApiParameter(
             "id",
@@ -110,13 +111,13 @@ report_verified = operation(
     tag=MANUAL,
     key=SECRET_KEY,
     summary="Report a verified user",
-    description="""Tells that the user entered the right code of a message without a session: one of manual/send, or one
-that an identity system handed over by a connection.
+    description="""Reports that the user entered the right code of a message without a session: one sent by manual/send,
+or one that an identity system sent through a connection.
 
-The send then counts as verified in the traffic guard, the figures, the cost per verified user and the choice of the
-provider, and the recipient's number is known: see the guide to the traffic guard. A repeated report changes nothing.
+The message then counts as verified in the traffic guard, the figures, the cost per verified user and the routing, and
+the recipient becomes a known number: see the guide to the traffic guard. Reporting it again changes nothing.
 
-Give `message_id` or `to`. A session's message is 404: session/verify tells of it.""",
+Give `message_id` or `to`. A message of a session is 404: session/verify reports it.""",
     request=manual.ManualVerifiedRequest,
     request_examples={
         "By its message": {"message_id": 5125890120348313},
@@ -133,8 +134,8 @@ list_manual_channels = operation(
     tag=MANUAL,
     key=SECRET_KEY,
     summary="List channels and providers",
-    description="The project's channels with the providers that serve them, in the order in which they are tried. A "
-    "channel without an enabled provider is not listed.",
+    description="The project's channels with their providers, in the order in which they are tried. A channel without "
+    "an active provider is not listed.",
     answer=manual.ManualChannel(many=True),
     answer_description="The channels; an empty list where none is set up.",
     answer_example={

@@ -28,24 +28,25 @@ create_session = operation(
 If the recipient has a live session that is not verified yet, **that one is returned**: the same id, the same code and
 the same end. Parallel calls for one recipient give one session and one message.
 
-- A session lives **{SESSION_SECONDS // 60} minutes** from its creation, or as long as the project has
-  set; nothing extends it.
-- While the channel's **{CHANNEL_BLOCK_SECONDS}-second block** still runs for this recipient nothing is sent and
-  the answer is 200 all the same: see `channels[].timeout` and send again when it has run down.
-- A messenger bot that the user has not started answers 200 with nothing sent yet (`sent_to` stays as it was), and its
-  `link` opens the bot.
+- A session lasts **{SESSION_SECONDS // 60} minutes** from its creation, or as long as the project has set. Nothing
+  extends it.
+- A channel has a **{CHANNEL_BLOCK_SECONDS}-second cooldown** for each recipient. During it nothing is sent and the
+  answer is still 200: wait for `channels[].timeout` seconds and send again.
+- If the channel is a messenger bot that the user has not started, the answer is 200, nothing is sent yet, `sent_to`
+  does not change, and `link` opens the bot.
 - One recipient gets at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
   can choose its own numbers). Beyond that the answer is `too_many_sends`.
-- After 10 wrong codes in 15 minutes or 20 a day the recipient gets no code at all: `too_many_attempts`. For codes of
-  {SHORT_CODE} characters it is half of that.
-- Where the project orders a fall-back, the same code follows over the next channel when it does not arrive in time.
-- A session that is verified, expired or locked by wrong codes is never handed out again.
-- A **test login** gets a session as usual with its fixed code, and nothing is sent.
+- After 10 wrong codes in 15 minutes or 20 in a day the recipient gets no more codes: `too_many_attempts`. For codes of
+  {SHORT_CODE} characters the limits are half as high.
+- If the project has a fallback, the same code follows over the next channel when it does not arrive in time.
+- A session that is verified, expired or locked by wrong codes is never returned again.
+- A **test login** gets a session as usual, with its fixed code. Nothing is sent.
 
-Where the project asks for a **challenge** (see session/settings), `challenge_token` holds its answer: without one
-`challenge_required`, which names the provider and the site key. An answer is judged before anything is written or
-sent, and works once. A project may ask always, or only callers who look like bots. A recipient with too many wrong
-codes in 15 minutes gets on by passing a challenge; then only the day's count binds. Test logins are never asked.""",
+If the project requires a **challenge** (see session/settings), send its answer as `challenge_token`. Without one the
+answer is `challenge_required`, which names the provider and the site key. The challenge is checked before anything is
+written or sent, and each answer works once. A project can require a challenge from every caller, or only from callers
+who look like bots. A recipient with too many wrong codes in 15 minutes can continue by solving a challenge; the daily
+limit still applies. Test logins never need one.""",
     request=session.SessionCreateRequest,
     request_examples={
         "A phone number": {"to": "+46701740605"},
@@ -55,7 +56,7 @@ codes in 15 minutes gets on by passing a challenge; then only the day's count bi
     },
     parameters=[ACCEPT_LANGUAGE, CLIENT_ADDRESS],
     answer=session.SessionCreateResponse,
-    answer_description="The session, new or still alive.",
+    answer_description="The session, new or still live.",
     answer_example={
         "session_id": examples.SESSION_ID,
         "session_expired_at": examples.EXPIRY,
@@ -71,14 +72,16 @@ send_session = operation(
     summary="Send the code again",
     description=f"""Sends the session's code over a channel of your choice.
 
-It is the **same code** as before, unless the project draws a new one for every send. The channel's
-{CHANNEL_BLOCK_SECONDS}-second block is per recipient and answers `channel_timeout` while it runs; a send that failed
-at every provider frees it at once. A session has at most 5 sends: then `too_many_sends`, without `Retry-After`.
+It is the **same code** as before, unless the project generates a new one for every send. During the channel's
+{CHANNEL_BLOCK_SECONDS}-second cooldown, which is per recipient, the answer is `channel_timeout`. A send that failed at
+every provider ends the cooldown at once. A session has at most 5 sends; after that the answer is `too_many_sends`
+without `Retry-After`.
 
-Where the project asks for a challenge, every send needs the answer to a new one, as at session/create.
+If the project requires a challenge, every send needs the answer to a new one, as session/create does.
 
-A session that is not open is refused. The first of these that holds is the answer: unknown `session_not_found`,
-verified `session_verified`, expired `session_expired`, locked by wrong codes `too_many_attempts`.""",
+Only an open session can send. For any other the answer is the first of these that applies: unknown
+`session_not_found`, verified `session_verified`, expired `session_expired`, locked by wrong codes
+`too_many_attempts`.""",
     request=session.SessionSendRequest,
     request_examples={"By voice call": {"session_id": examples.SESSION_ID, "channel": "voice"}},
     parameters=[CLIENT_ADDRESS],
@@ -107,9 +110,9 @@ list_channels = operation(
     summary="List channels",
     description="""The channels to offer, in the project's order.
 
-Without `session_id`, those of the project; `is_active` then says whether the channel needs no start by the user. With
-it, those for the session's recipient, with their blocks. A session locked by wrong codes is still described; a
-verified one answers 409, an expired one 410.""",
+Without `session_id`, the project's channels; `is_active` is then false for a messenger bot, which each user has to
+start first. With it, the channels for the session's recipient, with their cooldowns. A session locked by wrong codes is
+still described; a verified one answers 409, an expired one 410.""",
     parameters=[session.SessionQuery],
     answer=session.SessionChannel(many=True),
     answer_description="The channels; an empty list where none is set up.",
@@ -121,11 +124,11 @@ read_delivery = operation(
     "readSessionDelivery",
     tag=SESSION,
     summary="Read the delivery",
-    description="""Tells the user's side what became of the session's code, for each channel that it went over, by the
-newest message there: so that a form can say that it failed and offer another channel. Why it failed stands in
-session records, for your server.
+    description="""Returns, for each channel that the session's code was sent over, the status of the newest message
+there. A form can use it to show that a code was not delivered and to offer another channel. Your server finds the
+reason in the session records.
 
-Ask every few seconds while the user waits. A session locked by wrong codes is still described; a verified one answers
+Poll every few seconds while the user waits. A session locked by wrong codes is still described; a verified one answers
 409, an expired one 410.""",
     parameters=[session.DeliveryQuery],
     answer=session.SessionDelivery,
@@ -138,7 +141,8 @@ check_code = operation(
     "checkSession",
     tag=SESSION,
     summary="Check the code",
-    description=f"""Compares what the user typed and, if it is right, ends the session and issues a verify token.
+    description=f"""Compares what the user typed with the code. If they match, ends the session and issues a verify
+token.
 
 **The token alone proves nothing in a browser**: send it to your server, which redeems it at session/verify.
 
@@ -146,11 +150,12 @@ check_code = operation(
   **{WRONG_CODES_THAT_LOCK[LONG_CODE]} wrong codes lock the session**, {WRONG_CODES_THAT_LOCK[SHORT_CODE]} where the
   code has {SHORT_CODE} characters; every check after that is 429 `too_many_attempts` without `Retry-After`. Create a
   new session then.
-- Over all sessions of a recipient: 10 wrong codes in 15 minutes and 20 a day (half of that for {SHORT_CODE}
-  characters), then 429 with `Retry-After`. Nothing but time or the recipient's own success resets these counts.
-- Of any number of parallel right answers exactly one gets a token.
+- Over all sessions of a recipient the limits are 10 wrong codes in 15 minutes and 20 in a day (half as many for
+  {SHORT_CODE} characters), then 429 with `Retry-After`. Only time or a correct code of the recipient resets these
+  counts.
+- If several requests with the right code arrive at once, exactly one gets a token.
 - A session whose code was never sent cannot be verified: every code is wrong.
-- A session that is not open answers as described at session/send.""",
+- A session that is not open answers as described for session/send.""",
     request=session.SessionCheckRequest,
     request_examples={"A code": {"session_id": examples.SESSION_ID, "code": "493817"}},
     parameters=[CLIENT_ADDRESS],
@@ -166,13 +171,13 @@ read_settings = operation(
     summary="Read settings",
     description="""What a form needs to know before the user types a code.
 
-Without `session_id`, the project's settings, in the language that `Accept-Language` asks for if the project has it.
-With it, the session's own: its language, and for a test login the form of its fixed code. A session locked by wrong
-codes is still described; a verified one answers 409, an expired one 410.
+Without `session_id`, the project's settings, in the language that `Accept-Language` requests if the project has it.
+With it, the session's own settings: its language, and for a test login the length and characters of its fixed code. A
+session locked by wrong codes is still described; a verified one answers 409, an expired one 410.
 
-`challenge.enabled` says whether you, calling now from where you are, would have to solve a challenge at session/create
-or session/send. Where a project asks only on suspicion this may change from one call to the next, so be ready for
-`challenge_required`.""",
+`challenge.enabled` says whether this caller would have to solve a challenge at session/create or session/send now. If
+the project requires challenges only on suspicion, this can change from one call to the next, so handle
+`challenge_required` too.""",
     parameters=[session.SessionQuery, ACCEPT_LANGUAGE, CLIENT_ADDRESS],
     answer=session.SessionSettings,
     answer_description="The settings.",
@@ -193,11 +198,11 @@ read_puzzle = operation(
     "readChallenge",
     tag=SESSION,
     summary="Get a puzzle",
-    description="""A puzzle for the ALTCHA widget, from version 3 on, which calls this by itself: give it the `api_key`
-of session/settings as its `challenge`. The answer that the widget makes is the `challenge_token`.
+    description="""A puzzle for the ALTCHA widget, version 3 or later. The widget calls this itself: pass the `api_key`
+of session/settings as its `challenge`, and send the widget's solution as `challenge_token`.
 
-It needs **no key**. A puzzle is good for two minutes, for one project, and its answer for one call. From a browser only
-origins that the project lists get an answer they may read.""",
+This endpoint needs **no key**. A puzzle is valid for two minutes and for one project; its solution works for one call.
+Browsers can read the answer only on origins that the project lists.""",
     parameters=[session.PuzzleQuery],
     answer=session.Puzzle,
     answer_description="The puzzle.",
@@ -211,16 +216,16 @@ verify_session = operation(
     tag=VERIFY,
     key=SECRET_KEY,
     summary="Redeem a verify token",
-    description=f"""Exchanges the token for the phone number or e-mail address that was verified. **This is the moment
-of proof**: let the user in only if what comes back is the number or address of the account they asked for.
+    description=f"""Exchanges the token for the phone number or e-mail address that was verified. **This is the proof**:
+let the user in only if the answer contains the number or address of the account they are logging in to.
 
-A token works once, within {VERIFY_TOKEN_SECONDS} seconds, and only with a key of the project it was issued to; of
-parallel calls exactly one succeeds. The body holds either `phone` or `email`; headers name the session and the
-channel, should you accept some channels only. For a test login the answer carries the header `X-Test-Login: true`;
-refuse those in production if you do not use them.
+A token works once, within {VERIFY_TOKEN_SECONDS} seconds, and only with a key of the project that issued it. Of several
+calls at once exactly one succeeds. The body contains either `phone` or `email`; headers name the session and the
+channel, in case you accept only some channels. For a test login the answer has the header `X-Test-Login: true`; if you
+do not use test logins, refuse them in production.
 
-Send an `Idempotency-Key`, and a **lost answer** can be read again: repeat the call with it within the token's
-{VERIFY_TOKEN_SECONDS} seconds. Without the key that used it up, a used token is `verify_token_expired`.""",
+With an `Idempotency-Key` you can read a **lost answer** again: repeat the call with the same key within the token's
+{VERIFY_TOKEN_SECONDS} seconds. With another key, or without one, a used token is `verify_token_expired`.""",
     request=session.SessionVerifyRequest,
     request_examples={"A token": {"verify_token": examples.TOKEN}},
     parameters=[
@@ -241,7 +246,7 @@ Send an `Idempotency-Key`, and a **lost answer** can be read again: repeat the c
         ),
     ],
     answer=session.SessionVerifyResponse,
-    answer_description="Who it was.",
+    answer_description="The verified number or address.",
     answer_example={"phone": "+46701740605"},
     errors=("verify_token_not_found", "verify_token_expired"),
 )

@@ -25,12 +25,12 @@ SESSION, VERIFY, RECORDS, MANUAL, EVENTS = "Session", "Verify", "Session records
 TAGS = [
     {
         "name": SESSION,
-        "description": "What the user's side calls, in a browser, an app or on a server of yours, with an **API key**. "
-        "From a browser only origins that the project lists get an answer they may read.",
+        "description": "Called by your client with an **API key**: in a browser, in an app or on your server. "
+        "Browsers can read the answers only on origins that the project lists.",
     },
     {
         "name": VERIFY,
-        "description": "What only your server calls, with a **secret key**: it alone decides who is let in.",
+        "description": "Called by your server only, with a **secret key**: your server decides who may log in.",
     },
     {
         "name": RECORDS,
@@ -38,12 +38,11 @@ TAGS = [
     },
     {
         "name": MANUAL,
-        "description": "Sending messages of your own and reading what became of them, from your server with a "
-        "**secret key**.",
+        "description": "Send your own messages and read their status, from your server with a **secret key**.",
     },
     {
         "name": EVENTS,
-        "description": "What happened in the project: your server is told it, or reads it with a **secret key**.",
+        "description": "What happened in the project: sent to your server, or read by it with a **secret key**.",
     },
 ]
 
@@ -66,15 +65,15 @@ REASONS = {
     400: "The request is wrong",
     401: "No valid key",
     403: "Not allowed",
-    404: "Not there",
-    409: "Not in this state",
-    410: "Over",
+    404: "Not found",
+    409: "Not possible in this state",
+    410: "Expired",
     405: "Wrong method",
     413: "Too large",
     415: "Not JSON",
     429: "Too many",
-    500: "Our fault",
-    503: "Briefly away",
+    500: "Internal error",
+    503: "Temporarily unavailable",
 }
 RETRY_STATUSES = ("429", "503")
 # What counts against a limit of the caller, and the statuses that tell it; the puzzles take no key.
@@ -91,15 +90,15 @@ KEYS = {
         "type": "apiKey",
         "in": "header",
         "name": "x-api-key",
-        "description": "An API key, `ww_api_…`. It may be used in a browser or an app: it can start and check a "
-        "verification, but never learn whose it was.",
+        "description": "An API key, `ww_api_…`. You can use it in a browser or an app: it can start and check a "
+        "verification, but cannot read who was verified.",
     },
     SECRET_KEY: {
         "type": "apiKey",
         "in": "header",
         "name": "x-api-key",
         "description": "A secret key, `ww_secret_…`. Keep it on your server; it must never reach a browser or an app. "
-        "To try things out on this page, use the key of a project made for that.",
+        "To try requests on this page, use the key of a test project.",
     },
 }
 
@@ -118,16 +117,16 @@ LINKS = {
         "check": _link("checkSession", "Check what the user typed: `session_id` goes into the body."),
         "send": _link("sendSession", "Send the code again: `session_id` goes into the body."),
         "channels": _link("listSessionChannels", "The channels of this session.", session_id=_SESSION_ID),
-        "delivery": _link("readSessionDelivery", "What became of its code.", session_id=_SESSION_ID),
+        "delivery": _link("readSessionDelivery", "Whether its code arrived.", session_id=_SESSION_ID),
         "settings": _link("readSessionSettings", "The settings of this session.", session_id=_SESSION_ID),
         "read": _link("readSession", "The session, for your server.", session_id=_SESSION_ID),
-        "cancel": _link("cancelSession", "End it before its time, from your server.", session_id=_SESSION_ID),
+        "cancel": _link("cancelSession", "End it early, from your server.", session_id=_SESSION_ID),
     },
     "checkSession": {
         "verify": _link("verifySession", "Redeem the token on your server: `verify_token` goes into the body."),
     },
     "sendMessage": {
-        "message": _link("readMessage", "Read what became of the message.", id="$response.body#/message_id"),
+        "message": _link("readMessage", "Read the message's status.", id="$response.body#/message_id"),
     },
 }
 

@@ -13,7 +13,7 @@ _SESSION_ID = OpenApiParameter(
     "session_id",
     {"type": "string", "pattern": ULID},
     OpenApiParameter.PATH,
-    description="The session. What is no such id is 404.",
+    description="The session. Anything that is not a session id is 404.",
 )
 _RECORD = {
     "session_id": examples.SESSION_ID,
@@ -46,11 +46,11 @@ list_sessions = operation(
     tag=RECORDS,
     key=SECRET_KEY,
     summary="List sessions",
-    description="""Lists the project's sessions, the newest first: all of them, those of one recipient (`to`), those of
-one `reference` of yours, or those in one `state`.
+    description="""Lists the project's sessions, newest first: all of them, or only those of one recipient (`to`), with
+one `reference`, or in one `state`.
 
-Ask again with the `after` of the answer for as long as it `has_more`. Sessions are kept as long as the project's
-retention says; where the one that `after` names is gone, the answer is 404.""",
+While `has_more` is true, repeat the request with the `after` of the answer. The project's retention decides how long
+sessions are kept; if the session that `after` names was deleted, the answer is 404.""",
     parameters=[session_record.SessionListQuery],
     answer=session_record.SessionList,
     answer_description="The sessions.",
@@ -63,10 +63,10 @@ read_session = operation(
     tag=RECORDS,
     key=SECRET_KEY,
     summary="Read a session",
-    description="""Reads a session in whatever state it is, with its messages and what became of each.
+    description="""Reads a session in any state, with its messages and the status of each.
 
-**It proves nobody's address**: that is for session/verify alone, which the user's side cannot reach without the right
-code. A session of another project is 404.""",
+**This does not prove that the user owns the address.** Only session/verify does, because it needs a token that a client
+gets for the right code. A session of another project is 404.""",
     parameters=[_SESSION_ID],
     answer=session_record.SessionRecord,
     answer_description="The session.",
@@ -79,11 +79,10 @@ cancel_session = operation(
     tag=RECORDS,
     key=SECRET_KEY,
     summary="Cancel a session",
-    description="""Ends an open or locked session before its time. From then on session/check and session/send answer
-`session_expired`, what waits to be sent is not sent, and a create opens a new session.
+    description="""Ends an open or locked session early. From then on session/check and session/send answer
+`session_expired`, messages that are still queued are not sent, and a create opens a new session.
 
-It can be repeated: a cancelled session stays as it is. One that is verified is 409, one whose time ran out 410. The
-body may be left out.""",
+Cancelling again changes nothing. A verified session is 409, an expired one 410. The request needs no body.""",
     parameters=[_SESSION_ID],
     answer=session_record.SessionRecord,
     answer_description="The session, cancelled.",

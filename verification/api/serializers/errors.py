@@ -14,14 +14,14 @@ ERROR_CODES = [(code, words.title) for code, words in CATALOGUE.items()]
 FIELD_ERRORS = [
     ("required", "the field is missing"),
     ("null", "a required field is null"),
-    ("invalid_type", "the JSON type is another one; nothing is coerced"),
+    ("invalid_type", "the value has another JSON type; nothing is converted"),
     ("blank", "the text is empty"),
     ("too_long", "the text is longer than allowed"),
     ("invalid_choice", "not one of the listed values"),
-    ("invalid", "not of the form described"),
+    ("invalid", "not in the described format"),
     ("unknown", "well formed, but there is no such thing"),
-    ("repeated", "a query parameter stands there twice"),
-    ("unexpected", "not taken here; `detail` says what to write instead"),
+    ("repeated", "the query parameter appears twice"),
+    ("unexpected", "not accepted here; `detail` says what to use instead"),
 ]
 
 
@@ -44,25 +44,25 @@ class Problem(serializers.Serializer[Any]):
 
     type = serializers.URLField(help_text="The page that explains this code.")
     title = serializers.CharField(help_text="The code in words; always the same for one code.")
-    status = serializers.IntegerField(min_value=400, max_value=599, help_text="The HTTP status, once more.")
+    status = serializers.IntegerField(min_value=400, max_value=599, help_text="The HTTP status, repeated.")
     code = serializers.ChoiceField(
-        ERROR_CODES, help_text="The stable value to program against. Later versions may know more of them."
+        ERROR_CODES, help_text="The stable value to program against. Later versions may add codes."
     )
     detail = serializers.CharField(help_text="What happened this time, in English, for people.")
     request_id = serializers.CharField(
-        help_text="Names this request, as `X-Request-Id` does. With it the operator finds a 500 in the log."
+        help_text="The request's id, as in `X-Request-Id`. The operator can find a 500 in the log by it."
     )
     errors = FieldProblem(  # type: ignore[assignment]  # a field of this name hides the serializer's own property
         many=True, required=False, help_text="With `validation_error`: every wrong field."
     )
     retry_after = serializers.IntegerField(
-        required=False, min_value=0, help_text="Whole seconds to wait, where waiting helps; also in `Retry-After`."
+        required=False, min_value=0, help_text="Whole seconds to wait, if waiting helps; also in `Retry-After`."
     )
     attempts_left = serializers.IntegerField(
         required=False,
         min_value=0,
         max_value=max(WRONG_CODES_THAT_LOCK.values()) - 1,
-        help_text="With `invalid_code`: how many tries remain.",
+        help_text="With `invalid_code`: how many attempts remain.",
     )
     provider = serializers.ChoiceField(
         ChallengeProvider.choices, required=False, help_text="With `challenge_required`: whose widget to show."
@@ -70,4 +70,4 @@ class Problem(serializers.Serializer[Any]):
     api_key = serializers.CharField(
         required=False, help_text="With `challenge_required`: the site key for the widget, as in session/settings."
     )
-    link = serializers.URLField(required=False, help_text="With `channel_not_active`: the way into the messenger.")
+    link = serializers.URLField(required=False, help_text="With `channel_not_active`: the link that opens the bot.")

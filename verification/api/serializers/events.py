@@ -17,34 +17,34 @@ SESSION_EVENT_TYPES = [
     (EventType.SESSION_OPENED.value, "a session was opened"),
     (EventType.SESSION_VERIFIED.value, "the right code was entered"),
     (EventType.SESSION_LOCKED.value, "wrong codes locked it"),
-    (EventType.SESSION_EXPIRED.value, "its time ran out, and it was neither verified nor locked"),
-    (EventType.SESSION_REFUSED.value, "a code was asked for and did not go out"),
-    (EventType.SESSION_UNDELIVERED.value, "a code went out over a channel, and did not arrive"),
+    (EventType.SESSION_EXPIRED.value, "it expired without being verified or locked"),
+    (EventType.SESSION_REFUSED.value, "a request for a code was refused"),
+    (EventType.SESSION_UNDELIVERED.value, "a code was sent over a channel and did not arrive"),
 ]
 
 
 class SessionEventData(serializers.Serializer[Any]):
     session_id = serializers.RegexField(
-        ULID, allow_null=True, help_text="The session; null for a refused create, which opens none."
+        ULID, allow_null=True, help_text="The session; null for a refused create, which opens no session."
     )
-    reference = serializers.CharField(allow_null=True, help_text="What create was given as `reference`, if anything.")
+    reference = serializers.CharField(allow_null=True, help_text="The `reference` that create received, if any.")
     recipient = serializers.CharField(
-        help_text="The recipient, most of it masked; the whole address where the project says so."
+        help_text="The recipient, mostly masked; the full address if the project allows it in events."
     )
     channel = ChannelField(
-        help_text="The channel over which its code last went at that moment, if any; with `session.undelivered` the "
-        "one over which it did not arrive.",
+        help_text="The channel its code had last been sent over at that moment, if any; with `session.undelivered` the "
+        "channel on which it did not arrive.",
         allow_null=True,
     )
     reason = serializers.CharField(
         allow_null=True,
         help_text="With `session.refused`: the rule of the decision log. With `session.undelivered`: `failed` or "
-        "`expired`. Else null.",
+        "`expired`. Otherwise null.",
     )
     language = serializers.CharField(allow_null=True, help_text="The session's language.")
     is_test = serializers.BooleanField(help_text="Whether a test login opened it.")
     created_at = MomentField(allow_null=True, help_text="When the session was opened.")
-    expires_at = MomentField(allow_null=True, help_text="When the session ends.")
+    expires_at = MomentField(allow_null=True, help_text="When the session expires.")
 
 
 class MessageFinished(ManualMessageFinished):
@@ -54,12 +54,12 @@ class MessageFinished(ManualMessageFinished):
     reference = serializers.CharField(
         required=False,
         allow_null=True,
-        help_text="With `session_id`: what create was given as `reference`, if anything.",
+        help_text="With `session_id`: the `reference` that create received, if any.",
     )
 
 
 class SessionEvent(serializers.Serializer[Any]):
-    """What became of a session. Further members may be added."""
+    """Something that happened to a session. Further members may be added."""
 
     type = serializers.ChoiceField(SESSION_EVENT_TYPES, help_text="What happened.")
     timestamp = MomentField(help_text="When it happened. ISO 8601, UTC.")
@@ -68,7 +68,7 @@ class SessionEvent(serializers.Serializer[Any]):
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
 class BodyField(serializers.JSONField):
-    """The JSON that the customer's server is told: an object, whose members the type decides."""
+    """The JSON that the customer's server gets: an object whose members depend on the type."""
 
 
 @extend_schema_field(
@@ -100,22 +100,22 @@ class EventsQuery(serializers.Serializer[Any]):
     after = PlaceField(
         required=False,
         max_length=PLACE_MAX_CHARACTERS,
-        help_text="The `after` of an earlier answer, or `0`. Give it once at most, and not empty.",
+        help_text="The `after` of an earlier answer, or `0`. It must not be empty or repeated.",
     )
-    limit = LimitField(required=False, default=MAX_PAGE, help_text="How many events are answered at most.")
+    limit = LimitField(required=False, default=MAX_PAGE, help_text="How many events to return at most.")
     type = EventTypesField(required=False)
 
 
 class Event(serializers.Serializer[Any]):
-    id = serializers.CharField(help_text="The same as the `webhook-id` of the call. Act on each one once.")
+    id = serializers.CharField(help_text="The same as the `webhook-id` of the request. Act on each one once.")
     type = serializers.CharField(help_text="What happened, such as `session.verified` or `message.finished`.")
     timestamp = MomentField(help_text="When it happened. ISO 8601, UTC.")
-    body = BodyField(help_text="The body of the call, as your server gets it.")
+    body = BodyField(help_text="The body of the request, as your server gets it.")
 
 
 class EventList(serializers.Serializer[Any]):
     events = Event(many=True, help_text="The events in the order in which they happened, at most `limit`.")
-    after = serializers.CharField(help_text="What to send as `after` next.")
+    after = serializers.CharField(help_text="The value of `after` for the next request.")
     has_more = serializers.BooleanField(
-        help_text="Whether to ask on at once, as there is more after this place; also where `events` is empty."
+        help_text="Whether more events follow: repeat the request at once. Possible even if `events` is empty."
     )

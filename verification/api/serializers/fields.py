@@ -204,10 +204,10 @@ class ChannelField(serializers.ChoiceField):
         "minLength": 1,
         "maxLength": TEXT_MAX_CHARACTERS,
         "description": "The recipient. With an `@` it is an e-mail address: one plain address of at most 254 "
-        "characters, whose domain may be in another script. Otherwise it is a phone number (E.164): a plus, the "
-        "country code and the number; spaces and ( ) . / - may stand between digits. Every accepted writing of one "
-        "number is one recipient; spaces around it are ignored. A number that cannot exist is a `validation_error`; "
-        "one that may not be sent to is `recipient_not_allowed`.",
+        "characters, whose domain may use any script. Otherwise it is a phone number (E.164): a plus, the country code "
+        "and the number, with or without spaces and ( ) . / - between digits. All accepted spellings of a number are "
+        "the same recipient; surrounding spaces are ignored. A number that cannot exist is a `validation_error`; one "
+        "that gets no codes is `recipient_not_allowed`.",
         "examples": ["+46701740605", "ada@example.com"],
     }
 )
@@ -251,6 +251,6 @@ def challenge_token_field() -> StrictCharField:
         allow_null=True,
         min_length=1,
         max_length=CHALLENGE_TOKEN_MAX_CHARACTERS,
-        help_text="The answer to a challenge, as the provider's widget makes it. Needed where `challenge.enabled` of "
+        help_text="The answer to a challenge, as the provider's widget returns it. Required if `challenge.enabled` of "
         "session/settings is true. It works once.",
     )

@@ -26,12 +26,12 @@ from verification.core.ids import MAX_ID
 from verification.core.session_rules import LENGTHS_IN_WORDS
 
 MESSAGE_STATUSES = [
-    ("queued", "accepted by us, not taken up yet"),
-    ("sending", "being handed to a provider"),
-    ("sent", "a provider has it; its delivery receipt is awaited"),
-    ("success", "final: delivered, as far as the provider can tell"),
-    ("failed", "final: given up; `error` says why"),
-    ("expired", "final: its time ran out before it was sent, or before the receipt came; `error` says which"),
+    ("queued", "accepted by the service, waiting to be sent"),
+    ("sending", "being sent to a provider"),
+    ("sent", "a provider accepted it; its delivery report is outstanding"),
+    ("success", "final: delivered, as far as the provider knows"),
+    ("failed", "final: not delivered, no more retries; `error` says why"),
+    ("expired", "final: it expired before it was sent, or before the delivery report came; `error` says which"),
 ]
 FINAL_STATUSES = MESSAGE_STATUSES[3:]
 ENVELOPE = r"^aes256:[A-Za-z0-9+/]{16}:[A-Za-z0-9+/]{6}(==|[A-Za-z0-9+/]{2}):[A-Za-z0-9+/]{22}==$"
@@ -47,20 +47,20 @@ class ManualSendRequest(RequestSerializer):
     provider_id = ProviderIdField(
         required=False,
         allow_null=True,
-        help_text="Pins one provider (see manual/channels) and turns fail-over off. Left out: the channel's providers "
-        "are tried in their order.",
+        help_text="Pins one provider (see manual/channels) and turns failover off. If left out, the channel's "
+        "providers are tried in their order.",
     )
     code = ManualCodeField(
         required=False,
         allow_null=True,
-        help_text=f"Your own code: {LENGTHS_IN_WORDS} digits, as a string. Left out: one is drawn, digits, in the "
-        "project's length.",
+        help_text=f"Your own code: {LENGTHS_IN_WORDS} digits, as a string. If left out, one is generated: digits, in "
+        "the project's length.",
     )
     callback_url = CalledUrlField(
         required=False,
         allow_null=True,
-        help_text="Where the finished status is sent, signed: a public https address on port 443 or 8443, without user "
-        "name and fragment. See the callback of this operation.",
+        help_text="Where to send the final status, signed: a public https URL on port 443 or 8443, without username "
+        "and fragment. See the callback of this operation.",
     )
 
 
@@ -72,30 +72,32 @@ class ManualSendResponse(serializers.Serializer[Any]):
         "a 12-byte IV and a 16-byte tag; the key is the SHA-256 of the text of the secret key used in the request.",
     )
     message_id = serializers.IntegerField(
-        min_value=1, max_value=MAX_ID, help_text="Read what became of it at manual/message/{id}."
+        min_value=1, max_value=MAX_ID, help_text="The message's id, for manual/message/{id}."
     )
 
 
 class ManualMessage(serializers.Serializer[Any]):
-    id = serializers.IntegerField(min_value=1, max_value=MAX_ID, help_text="The message.")
-    channel = ChannelField(help_text="The channel it went over.")
-    status = serializers.ChoiceField(MESSAGE_STATUSES, help_text="Where it stands. It only moves forward.")
-    error = serializers.CharField(allow_null=True, help_text="Why it failed or expired, in one sentence; else null.")
+    id = serializers.IntegerField(min_value=1, max_value=MAX_ID, help_text="The message's id.")
+    channel = ChannelField(help_text="The channel it was sent over.")
+    status = serializers.ChoiceField(MESSAGE_STATUSES, help_text="The message's status. It only moves forward.")
+    error = serializers.CharField(
+        allow_null=True, help_text="Why it failed or expired, in one sentence; otherwise null."
+    )
 
 
 class ManualMessageFinished(ManualMessage):
-    status = serializers.ChoiceField(FINAL_STATUSES, help_text="How it ended. It never changes again.")
-    finished_at = MomentField(help_text="When it ended. ISO 8601, UTC.")
+    status = serializers.ChoiceField(FINAL_STATUSES, help_text="The final status. It never changes again.")
+    finished_at = MomentField(help_text="When the status became final. ISO 8601, UTC.")
 
 
 class ManualVerifiedRequest(serializers.Serializer[Any]):
     message_id = MessageIdField(
-        required=False, allow_null=True, help_text="The message whose code the user entered, as manual/send named it."
+        required=False, allow_null=True, help_text="The message whose code the user entered: its id from manual/send."
     )
     to = RecipientField(
         required=False,
         allow_null=True,
-        help_text="The recipient, in place of `message_id`: it stands for their newest message of the last 24 hours.",
+        help_text="The recipient, instead of `message_id`. It means their newest message of the last 24 hours.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -112,8 +114,8 @@ class ManualVerifiedResponse(serializers.Serializer[Any]):
 
 
 class ManualProvider(serializers.Serializer[Any]):
-    id = serializers.IntegerField(min_value=1, max_value=MAX_ID, help_text="What to send as `provider_id`.")
-    name = serializers.CharField(help_text="The name that the owner gave it.")
+    id = serializers.IntegerField(min_value=1, max_value=MAX_ID, help_text="The value to send as `provider_id`.")
+    name = serializers.CharField(help_text="The name that the owner chose.")
     type = serializers.CharField(help_text="The kind of provider, such as `smtp` or `http`.")
     is_system = serializers.BooleanField(
         help_text="Whether it belongs to the installation and serves every project. These come after the project's own."

@@ -38,34 +38,34 @@ from verification.services.sessions.describe import SettingsAnswer as SettingsOf
 CODE_LENGTHS = [(length, f"{most} wrong codes lock the session") for length, most in WRONG_CODES_THAT_LOCK.items()]
 DELIVERY_STATUSES = [
     (Delivery.PENDING.value, "on its way to a provider"),
-    (Delivery.SENT.value, "a provider has it, and has not said that it arrived"),
-    (Delivery.DELIVERED.value, "delivered, as far as the provider can tell"),
-    (Delivery.FAILED.value, "not sent, or it did not arrive: offer another channel"),
+    (Delivery.SENT.value, "a provider accepted it and has not reported that it arrived"),
+    (Delivery.DELIVERED.value, "delivered, as far as the provider knows"),
+    (Delivery.FAILED.value, "not sent or not delivered: offer another channel"),
 ]
 
-SAME_AS_TYPE = "The same as `type`, by the name that it has elsewhere. Give one of the two."
-SESSION = "The session: a ULID, 26 characters in capitals."
-EXPIRY = "When the session ends, which nothing puts off. ISO 8601, UTC."
+SAME_AS_TYPE = "Another name for `type`, which the manual endpoints use. Give only one of the two."
+SESSION = "The session's id: a ULID, 26 characters in capitals."
+EXPIRY = "When the session expires. Nothing extends it. ISO 8601, UTC."
 
 
 class SessionChannel(serializers.Serializer[Any]):
     name = serializers.CharField(help_text="The name to show; the project's owner chooses it.")
     type = ChannelField(help_text="The value to send as `type`.")
     is_active = serializers.BooleanField(
-        help_text="Whether a code can reach the user over it now. False for a messenger bot that the user has not "
-        "started: show `link` then."
+        help_text="Whether a code can reach the user over this channel now. False for a messenger bot that the user "
+        "has not started: show `link` then."
     )
     timeout = serializers.IntegerField(
         min_value=0,
         max_value=CHANNEL_BLOCK_SECONDS,
-        help_text="Whole seconds until a code can be sent over this channel again; 0 means now. The block is per "
-        "recipient and channel, so it outlives the session.",
+        help_text="Whole seconds until a code can be sent over this channel again; 0 means now. This cooldown is per "
+        "recipient and channel, so it continues after the session ends.",
     )
     image_url = serializers.URLField(help_text="The channel's icon, always an absolute URL.")
     link = serializers.URLField(
-        help_text="Where to send the user for this channel: a messenger's bot, which the user has to start. Of any "
-        "other channel it is the owner's address for it or the project's site, and no step of the verification. Always "
-        "absolute."
+        help_text="Where to send the user for this channel: for a messenger, the bot that the user has to start. For "
+        "other channels it is the link that the owner set, or the project's site; the verification does not need it. "
+        "Always an absolute URL."
     )
 
 
@@ -73,7 +73,7 @@ class SessionQuery(serializers.Serializer[Any]):
     session_id = SessionIdField(
         required=False,
         help_text="A session that has not expired. With it the answer describes this session, without it the project. "
-        "Give it once at most, and not empty.",
+        "It must not be empty or repeated.",
     )
 
 
@@ -84,8 +84,8 @@ class SessionCreateRequest(ChannelRequestSerializer):
 
     to = RecipientField()
     type = ChannelField(
-        help_text="The channel to send over. Left out (or null): the channel that this recipient last verified with, "
-        "else the one a code last reached them over, else the project's default.",
+        help_text="The channel to send over. If left out or null: the channel over which this recipient was last "
+        "verified, otherwise the one over which a code last reached them, otherwise the project's default.",
         required=False,
         allow_null=True,
     )
@@ -93,14 +93,14 @@ class SessionCreateRequest(ChannelRequestSerializer):
     send = StrictBooleanField(
         required=False,
         allow_null=True,  # no ``default``: generated TypeScript would then ask for the member
-        help_text="Left out, true. False only creates the session, sends nothing and spends no send limit.",
+        help_text="True if left out. False only creates the session: nothing is sent or counted towards send limits.",
     )
     reference = ReferenceField(
         required=False,
         allow_null=True,
-        help_text="Your own word for this verification, such as the id of a login: your server finds the session by it,"
-        " and events tell it. It proves nothing, as whoever has the API key can write it. Where a live session is"
-        " returned, a new one replaces the old.",
+        help_text="Your own reference for this verification, such as the id of a login. Your server can find the "
+        "session by it, and events contain it. It proves nothing, because anyone with the API key can set it. If "
+        "create returns a live session, a new reference replaces the old one.",
     )
     challenge_token = challenge_token_field()
 
@@ -109,11 +109,11 @@ class SessionCreateResponse(serializers.Serializer[Any]):
     session_id = SessionIdField(help_text=SESSION)
     session_expired_at = MomentField(source="expires_at", help_text=EXPIRY)
     sent_to = ChannelField(
-        help_text="The channel over which this session's code last went (or is going) out; **null when none has yet**, "
-        "as after `send: false`.",
+        help_text="The channel over which this session's code was last sent or is being sent; **null if it was not "
+        "sent yet**, for example after `send: false`.",
         allow_null=True,
     )
-    channels = SessionChannel(many=True, help_text="The channels this recipient can be reached over, in order.")
+    channels = SessionChannel(many=True, help_text="The channels that can reach this recipient, in order.")
 
 
 class SessionSendRequest(ChannelRequestSerializer):
@@ -130,7 +130,7 @@ class SessionSendRequest(ChannelRequestSerializer):
 class SessionSendResponse(serializers.Serializer[Any]):
     session_id = SessionIdField(help_text=SESSION)
     session_expired_at = MomentField(source="expires_at", help_text=EXPIRY)
-    channel = SessionChannel(help_text="The channel the code went out over, with its block now running.")
+    channel = SessionChannel(help_text="The channel the code was sent over, with its new cooldown.")
 
 
 class SessionCheckRequest(RequestSerializer):
@@ -140,8 +140,8 @@ class SessionCheckRequest(RequestSerializer):
     code = StrictCharField(
         min_length=1,
         max_length=MAX_GUESS_CHARACTERS,
-        help_text="What the user typed, as a string. Spaces around it and lower case do not matter. Every string of 1 "
-        f"to {MAX_GUESS_CHARACTERS} characters spends a try; an empty, longer or non-string one spends none.",
+        help_text="What the user typed, as a string. Spaces around it and lower case do not matter. Any string of 1 to "
+        f"{MAX_GUESS_CHARACTERS} characters counts as an attempt; an empty or longer one, or another type, does not.",
     )
 
 
@@ -151,7 +151,8 @@ class SessionCheckResponse(serializers.Serializer[Any]):
         " It works once."
     )
     is_test = serializers.BooleanField(
-        help_text="Whether the recipient is one of the project's test logins. Recipients of a test project are none."
+        help_text="Whether the recipient is one of the project's test logins. Always false for the recipients of a "
+        "test project."
     )
 
 
@@ -161,22 +162,22 @@ class SessionSettingsProject(serializers.Serializer[Any]):
 
 class SessionSettingsCode(serializers.Serializer[Any]):
     length = serializers.ChoiceField(CODE_LENGTHS, help_text="How many characters the code has.")
-    digits = serializers.BooleanField(help_text="Whether the code may hold digits.")
+    digits = serializers.BooleanField(help_text="Whether the code can contain digits.")
     letters = serializers.BooleanField(
-        help_text="Whether the code may hold letters: A to Z without I, L and O. With both, the digits 0 and 1 are "
-        "left out."
+        help_text="Whether the code can contain letters: A to Z without I, L and O. If it can contain both, the digits "
+        "0 and 1 are not used."
     )
 
 
 class SessionSettingsChallenge(serializers.Serializer[Any]):
-    enabled = serializers.BooleanField(help_text="Whether a challenge must be solved by this caller.")
+    enabled = serializers.BooleanField(help_text="Whether this caller has to solve a challenge.")
     api_key = serializers.CharField(
         allow_null=True,
-        help_text="The site key of the challenge provider, for `altcha` the address of its puzzles; null while "
-        "`enabled` is false.",
+        help_text="The site key of the challenge provider; for `altcha` the URL of its puzzles. Null if `enabled` is "
+        "false.",
     )
     provider = serializers.ChoiceField(
-        ChallengeProvider.choices, required=False, help_text="The challenge provider; absent while `enabled` is false."
+        ChallengeProvider.choices, required=False, help_text="The challenge provider; absent if `enabled` is false."
     )
 
     def get_attribute(self, instance: SettingsOfSession) -> dict[str, Any]:
@@ -189,41 +190,41 @@ class SessionSettingsChallenge(serializers.Serializer[Any]):
 class SessionSettings(serializers.Serializer[Any]):
     language = serializers.CharField(help_text="The language of the messages, such as `en` or `de`.")
     project = SessionSettingsProject(source="*", help_text="The project.")
-    code = SessionSettingsCode(help_text="What the code looks like; for a test login that of its fixed code.")
+    code = SessionSettingsCode(help_text="What the code looks like; for a test login, what its fixed code looks like.")
     challenge = SessionSettingsChallenge(help_text="Bot protection.")
 
 
 class PuzzleQuery(serializers.Serializer[Any]):
-    project = UuidField(help_text="The project's public id, as it stands in the `api_key` of session/settings.")
+    project = UuidField(help_text="The project's public id, which the `api_key` of session/settings contains.")
 
 
 class PuzzleParameters(serializers.Serializer[Any]):
-    algorithm = serializers.CharField(help_text="How a try is computed.")
-    cost = serializers.IntegerField(min_value=1, help_text="The iterations of one try.")
-    keyLength = serializers.IntegerField(min_value=1, help_text="The length of a try's result in bytes.")
-    keyPrefix = serializers.CharField(help_text="What the result of the right try begins with, in hexadecimal.")
+    algorithm = serializers.CharField(help_text="The algorithm that computes an attempt.")
+    cost = serializers.IntegerField(min_value=1, help_text="The iterations of one attempt.")
+    keyLength = serializers.IntegerField(min_value=1, help_text="The length of an attempt's result in bytes.")
+    keyPrefix = serializers.CharField(help_text="What the result of the right attempt begins with, in hexadecimal.")
     nonce = serializers.CharField(help_text="Random bytes, in hexadecimal.")
     salt = serializers.CharField(help_text="Random bytes, in hexadecimal.")
-    expiresAt = serializers.IntegerField(help_text="When it ends, in seconds since 1970.")
-    data = serializers.DictField(child=serializers.CharField(), help_text="The project that it is for.")  # type: ignore[assignment]  # ALTCHA has a field of the name of the class's own attribute
+    expiresAt = serializers.IntegerField(help_text="When the puzzle expires, in seconds since 1970.")
+    data = serializers.DictField(child=serializers.CharField(), help_text="The project that the puzzle is for.")  # type: ignore[assignment]  # ALTCHA has a field of the name of the class's own attribute
 
 
 class Puzzle(serializers.Serializer[Any]):
-    parameters = PuzzleParameters(help_text="What is to be solved.")
-    signature = serializers.CharField(help_text="Ours, over the parameters.")
+    parameters = PuzzleParameters(help_text="The puzzle.")
+    signature = serializers.CharField(help_text="The service's signature of the parameters.")
 
 
 class DeliveryQuery(serializers.Serializer[Any]):
-    session_id = SessionIdField(help_text="A session that has not ended. Give it once.")
+    session_id = SessionIdField(help_text="A session that has not ended. It must not be repeated.")
 
 
 class ChannelDelivery(serializers.Serializer[Any]):
-    channel = ChannelField(help_text="A channel over which the session's code was to go.")
-    status = serializers.ChoiceField(DELIVERY_STATUSES, help_text="What became of its newest message there.")
+    channel = ChannelField(help_text="A channel that the session's code was sent over.")
+    status = serializers.ChoiceField(DELIVERY_STATUSES, help_text="The status of the newest message on this channel.")
 
 
 class SessionDelivery(serializers.Serializer[Any]):
-    channels = ChannelDelivery(many=True, help_text="The channels, the first that was tried first.")
+    channels = ChannelDelivery(many=True, help_text="The channels, in the order in which they were first tried.")
 
 
 class SessionVerifyRequest(RequestSerializer):

@@ -107,33 +107,35 @@ class ChangeRow:
 
 @without_asking
 @action(description=gettext_lazy("Configuration file"), icon="description", permissions=["change"], url_path="file")
-def show_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def show_file(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the page, or what a file would change. Nothing is changed here."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     if request.method != "POST":
-        return _download(project) if "download" in request.GET else _page(page, request, project)
+        return _download(project) if "download" in request.GET else _page(model_admin, request, project)
     form = FileForm(request.POST, request.FILES)
     if not form.is_valid():
-        return _page(page, request, project, form=form)
+        return _page(model_admin, request, project, form=form)
     text = form.cleaned_data["text"]
     secrets = {
         name.removeprefix(PREFIX): value
         for name, value in request.POST.items()
         if name.startswith(PREFIX) and isinstance(value, str) and value
     }
-    return _show_changes(page, request, project, text, secrets)
+    return _show_changes(model_admin, request, project, text, secrets)
 
 
 @action(description=gettext_lazy("Apply the file"), permissions=["change"], url_path="apply-file")
-def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def apply_file(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Apply the file whose difference was shown, if the difference is still the same."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     if request.method != "POST":
         return HttpResponseRedirect(_address(project))
     try:
         text, secrets, digest = _unseal(request, project)
     except (DecryptionFailed, ValueError):
-        page.message_user(request, _("This page belongs to another session. Choose the file again."), messages.WARNING)
+        model_admin.message_user(
+            request, _("This page belongs to another session. Choose the file again."), messages.WARNING
+        )
         return HttpResponseRedirect(_address(project))
     try:
         done = apply(
@@ -144,18 +146,18 @@ def apply_file(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpR
             sees_addresses=sees_addresses(request.user, project.pk),
         )
     except PlanChanged as error:
-        page.message_user(request, str(error), messages.WARNING)
-        return _show_changes(page, request, project, text, secrets)
+        model_admin.message_user(request, str(error), messages.WARNING)
+        return _show_changes(model_admin, request, project, text, secrets)
     except FileRefused:
-        return _show_changes(page, request, project, text, secrets)
+        return _show_changes(model_admin, request, project, text, secrets)
     number = len(done.projects[0].changes)
     done_text = ngettext("File applied: {number} change.", "File applied: {number} changes.", number)
-    page.message_user(request, done_text.format(number=number))
+    model_admin.message_user(request, done_text.format(number=number))
     return HttpResponseRedirect(page_address(project))
 
 
 def _show_changes(
-    page: ScopedAdmin, request: HttpRequest, project: Project, text: str, secrets: dict[str, str]
+    model_admin: ScopedAdmin, request: HttpRequest, project: Project, text: str, secrets: dict[str, str]
 ) -> HttpResponse:
     """Show what a file would change, or why it cannot be applied."""
     names: list[str] = []
@@ -181,13 +183,13 @@ def _show_changes(
             "held": "" if planned.is_empty else _seal(request, project, text, secrets, planned),
         }
     form = FileForm(initial={"text": text}, names=names)
-    return _page(page, request, project, form=form, given=sorted(secrets), asks_secrets=bool(names), **context)
+    return _page(model_admin, request, project, form=form, given=sorted(secrets), asks_secrets=bool(names), **context)
 
 
 def _page(
-    page: ScopedAdmin, request: HttpRequest, project: Project, *, form: FileForm | None = None, **more: Any
+    model_admin: ScopedAdmin, request: HttpRequest, project: Project, *, form: FileForm | None = None, **more: Any
 ) -> HttpResponse:
-    context = page.page_context(
+    context = model_admin.page_context(
         request,
         _("Configuration file"),
         object=project,

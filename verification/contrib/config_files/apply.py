@@ -109,6 +109,10 @@ def apply_settings(context: ApplyContext, wanted: Mapping[str, Any], path: Path)
     if not changed:
         return
     if found := all_faults(project, changed):
+        if "is_sandbox" in found:
+            found["is_sandbox"] = _("{fault} To apply the rest of the file, write is_sandbox: {value}.").format(
+                fault=found["is_sandbox"], value=str(not project.is_sandbox).lower()
+            )
         faults = (Fault((*path, name) if name in sections.SETTINGS else path, text) for name, text in found.items())
         raise context.document.refusal(*faults)
     project.save(update_fields=changed)

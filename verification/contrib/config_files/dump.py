@@ -33,10 +33,10 @@ def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 _Dumper.add_representer(str, _write_text)
 
 
-def write(file: Mapping[str, Any], *, address: str = "") -> str:
-    """Write the file of :func:`export.file_of`. ``address`` is the service's, by default ``BASE_URL``."""
+def write(file: Mapping[str, Any]) -> str:
+    """Write the file of :func:`export.file_of`."""
     lines = [
-        f"# yaml-language-server: $schema={address or settings.BASE_URL}{SCHEMA_PATH}",
+        f"# yaml-language-server: $schema={settings.BASE_URL}{SCHEMA_PATH}",
         "# The file only names secrets. docs/configuration-file.md says how to provide them.",
         f"watchword: {file['watchword']}",
         "projects:",

@@ -82,10 +82,10 @@ class ConnectionForm(forms.Form):
 
 
 @action(description=gettext_lazy("Connections"), icon="cable", permissions=["change"], url_path="connections")
-def show_connections(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def show_connections(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """List the connections and the systems that can be connected."""
-    project: Project = page.find(request, object_id)
-    context = page.page_context(
+    project: Project = model_admin.find(request, object_id)
+    context = model_admin.page_context(
         request,
         _("Connections"),
         object=project,
@@ -102,9 +102,9 @@ def show_connections(page: ScopedAdmin, request: HttpRequest, object_id: str) ->
 
 
 @action(description=gettext_lazy("Connect"), permissions=["change"], url_path="add-connection")
-def add_connection(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def add_connection(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Make a connection to the system that the address names. Its secret is in the answer to the POST alone."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     back = _address("show_connections", project)
     system = registry.all_systems().get(request.GET.get("system", ""))
     if system is None:
@@ -112,7 +112,7 @@ def add_connection(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
     form = ConnectionForm(system, request.POST if request.method == "POST" else None)
     if form.is_valid():
         if fault := form_tokens.spend(request):
-            return page.refuse(request, project, _("{fault} Nothing was connected.").format(fault=fault))
+            return model_admin.refuse(request, project, _("{fault} Nothing was connected.").format(fault=fault))
         try:
             row, secret = connections.add_connection(
                 project=project,
@@ -125,15 +125,15 @@ def add_connection(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
         except UserError as error:
             form.add_error(None, str(error))
         else:
-            page.log_change(request, project, f"Connected {row}")
-            return page.show_secrets(
+            model_admin.log_change(request, project, f"Connected {row}")
+            return model_admin.show_secrets(
                 request,
                 project,
                 title=_("Paste into {system}").format(system=row),
                 warning=COPY_NOW,
                 secrets=[(str(line.name), line.text, str(line.note)) for line in connections.lines_of(row, secret)],
             )
-    return page.ask(
+    return model_admin.ask(
         request,
         _("Connect {system}").format(system=system.label),
         row=project,
@@ -146,16 +146,16 @@ def add_connection(page: ScopedAdmin, request: HttpRequest, object_id: str) -> H
 
 
 @action(description=gettext_lazy("Remove a connection"), permissions=["change"], url_path="remove-connection")
-def remove_connection(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def remove_connection(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Remove the connection that the address names, once the user has said so."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     back = _address("show_connections", project)
     number = whole_number(request.GET.get("connection", "")) or 0
     row = connections.connections_of(project).filter(pk=number).first()
     if row is None:
         return HttpResponseRedirect(back)
     if request.method != "POST":
-        return page.ask(
+        return model_admin.ask(
             request,
             _("Remove {connection}").format(connection=row),
             row=project,
@@ -165,8 +165,8 @@ def remove_connection(page: ScopedAdmin, request: HttpRequest, object_id: str) -
             is_dangerous=True,
         )
     connections.remove_connection(row.pk, project)
-    page.log_change(request, project, f"Removed the connection {row}")
-    page.message_user(request, _("{connection} was removed.").format(connection=row))
+    model_admin.log_change(request, project, f"Removed the connection {row}")
+    model_admin.message_user(request, _("{connection} was removed.").format(connection=row))
     return HttpResponseRedirect(back)
 
 

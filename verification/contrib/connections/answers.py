@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import logging
-import traceback
-
-from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
 
-from verification import sql
 from verification.contrib.connections.base import NOT_SENT, System
 from verification.contrib.connections.calls import Answer
 from verification.core import ids, logs, metrics
 from verification.core.errors import ApiError
 from verification.services.records.decisions import record_refusal
-from verification.sql import read_only
-
-log = logging.getLogger(__name__)
-
-DATABASE_RETRY_SECONDS = 1  # seconds that callers are told to wait while the database is away: a brief fault is over
+from verification.services.records.faults import refusal_of_fault
 
 
 def written(answer: Answer) -> HttpResponse:
@@ -54,16 +45,5 @@ def _to_refusal(error: Exception, request: HttpRequest) -> ApiError:
             return error
         case UnreadablePostError():
             return ApiError("parse_error", "The request body is incomplete.")
-        case OperationalError() | InterfaceError():
-            logs.log_unserved(request, sql.reason(error))
-            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
-        case InternalError() if read_only.is_reason(error):
-            logs.log_unserved(request, read_only.WORDS)
-            read_only.leave()
-            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
-            # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
-            places = "".join(traceback.format_tb(error.__traceback__))
-            fields = {"request_id": ids.request_id_of(request) or "-", "error": type(error).__name__, "places": places}
-            log.error("a request failed", extra=fields)
-            return ApiError("internal_error")
+            return refusal_of_fault(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))

@@ -17,10 +17,14 @@ class CallUnreadable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call as it arrived. ``headers`` has lower-case names; signatures are computed over the raw ``body``."""
+    """A call as it arrived. ``headers`` has lower-case names; signatures are computed over the raw ``body``.
+
+    ``project_id`` is the project of the connection that is called.
+    """
 
     headers: Mapping[str, str]
     body: bytes = field(repr=False)
+    project_id: int
 
 
 @dataclass(frozen=True, slots=True)

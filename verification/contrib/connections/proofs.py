@@ -93,7 +93,7 @@ def access_token(call: Call, keys_url: str, *, now: float) -> dict[str, Any]:
         raise ProofInvalid("there is no token")
 
     def keys(signed: Any) -> KeySet:
-        return keys_at(keys_url, str(signed.headers().get("kid")))
+        return keys_at(keys_url, str(signed.headers().get("kid")), project_id=call.project_id)
 
     try:
         token = jwt.decode(text.strip(), keys, algorithms=["RS256"])

@@ -1,16 +1,19 @@
 """The keys that a system publishes for its signatures (a JSON Web Key Set), kept for an hour.
 
 A call waits for them once an hour in each process, and when it names a key that is not among them: systems change
-theirs.
+theirs. The waits are the project's own, as its owner chooses the server.
 """
 
 from __future__ import annotations
+
+import time
 
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from providers.errors import ProviderError
 from providers.http.client import Timeouts
+from verification.core.bulkhead import bulkhead
 from verification.core.caching import Cooldown, TTLCache
 from verification.core.errors import ApiError
 from verification.services.providers.http_client import http_client
@@ -25,19 +28,25 @@ _sets: TTLCache[str, KeySet] = TTLCache(MAX_REMEMBERED, fresh_seconds=KEPT_SECON
 _asked_again: Cooldown[str] = Cooldown(MAX_REMEMBERED)
 
 
-def keys_at(url: str, key_id: str) -> KeySet:
-    """Return the set at this address, fetched anew if it lacks the key. Raises ``service_unavailable``."""
-    found = _sets.get(url, lambda: _fetch(url))
+def keys_at(url: str, key_id: str, *, project_id: int) -> KeySet:
+    """Return the set at this address, fetched anew if it lacks the key. Raises ``service_unavailable``.
+
+    A set is replaced by the one that was fetched: while the server is away, the keys that are known still serve.
+    """
+    found = _sets.get(url, lambda: _fetch(url, project_id))
     if any(key.kid == key_id for key in found.keys) or _asked_again.left(url):
         return found
     _asked_again.begin(url, ASKED_AGAIN_SECONDS)
-    _sets.drop(url)
-    return _sets.get(url, lambda: _fetch(url))
+    asked_at = time.monotonic()
+    found = _fetch(url, project_id)
+    _sets.put(url, found, read_at=asked_at)
+    return found
 
 
-def _fetch(url: str) -> KeySet:
+def _fetch(url: str, project_id: int) -> KeySet:
     try:
-        answer = http_client().request("GET", url, timeout=TIMEOUTS)
+        with bulkhead(project_id):
+            answer = http_client().request("GET", url, timeout=TIMEOUTS)
         if answer.status != 200:
             raise ValueError(f"HTTP {answer.status}")
         return KeySet.import_key_set(answer.json())

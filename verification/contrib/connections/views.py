@@ -31,7 +31,7 @@ def receive(request: HttpRequest, public_id: UUID) -> HttpResponse:
     try:
         connection = _find(request, public_id)
         request.project_id = connection.project.id  # type: ignore[attr-defined]  # for the line of a refusal
-        call = _read(request)
+        call = _read(request, connection)
         _prove(request, connection, call)
         message_ids = hand_over(connection, call, request_id=ids.request_id_of(request))
         connections.note_use(connection)
@@ -54,14 +54,14 @@ def _find(request: HttpRequest, public_id: UUID) -> ConnectionConfig:
     return found
 
 
-def _read(request: HttpRequest) -> Call:
+def _read(request: HttpRequest, connection: ConnectionConfig) -> Call:
     """Return the call with its body unread. Raises ``body_too_large``."""
     if announced_length(request) > MAX_BODY_BYTES:
         raise ApiError("body_too_large")
     body = request.read(MAX_BODY_BYTES + 1)
     if len(body) > MAX_BODY_BYTES:
         raise ApiError("body_too_large")
-    return Call({name.lower(): value for name, value in request.headers.items()}, body)
+    return Call({name.lower(): value for name, value in request.headers.items()}, body, connection.project.id)
 
 
 def _prove(request: HttpRequest, connection: ConnectionConfig, call: Call) -> None:

@@ -86,41 +86,41 @@ class LogoForm(forms.Form):
 
 
 @action(description=gettext_lazy("Hosted page"), icon="web", permissions=["change"], url_path="hosted-page")
-def show_hosted_page(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def show_hosted_page(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the settings, and save them."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     hosted = hosted_page.page_of(project)
     initial = {name: getattr(hosted, name) for name in hosted_page.SETTABLE}
     form = HostedPageForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid() and _save(request, project, form):
-        page.log_change(request, project, gettext_noop("Changed the hosted page"))
-        page.message_user(request, _("The hosted page is saved."))
+        model_admin.log_change(request, project, gettext_noop("Changed the hosted page"))
+        model_admin.message_user(request, _("The hosted page is saved."))
         return HttpResponseRedirect(_address(project))
-    return _show(page, request, project, form=form)
+    return _show(model_admin, request, project, form=form)
 
 
 @without_asking  # a picture leads nobody anywhere, and a file would be lost while the question is asked
 @action(description=gettext_lazy("Logo"), permissions=["change"], url_path="hosted-page-logo")
-def set_logo(page: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
+def set_logo(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Take a new logo, or take it away."""
-    project: Project = page.find(request, object_id)
+    project: Project = model_admin.find(request, object_id)
     if request.method != "POST":
         return HttpResponseRedirect(_address(project))
     form = LogoForm(request.POST, request.FILES)
     if "remove" in request.POST:
         hosted_pages.set_logo(project, None)
-        page.log_change(request, project, gettext_noop("Removed the logo of the hosted page"))
+        model_admin.log_change(request, project, gettext_noop("Removed the logo of the hosted page"))
     elif form.is_valid() and (upload := form.cleaned_data["logo"]):
         try:
             hosted_pages.set_logo(project, upload.read(MAX_BYTES + 1))
         except UserError as error:
             form.add_error("logo", str(error))
-            return _show(page, request, project, logo_form=form)
-        page.log_change(request, project, gettext_noop("Changed the logo of the hosted page"))
+            return _show(model_admin, request, project, logo_form=form)
+        model_admin.log_change(request, project, gettext_noop("Changed the logo of the hosted page"))
     else:
         form.add_error("logo", _("Choose a file."))
-        return _show(page, request, project, logo_form=form)
-    page.message_user(request, _("The logo is saved."))
+        return _show(model_admin, request, project, logo_form=form)
+    model_admin.message_user(request, _("The logo is saved."))
     return HttpResponseRedirect(_address(project))
 
 
@@ -137,7 +137,7 @@ def _save(request: HttpRequest, project: Project, form: HostedPageForm) -> bool:
 
 
 def _show(
-    page: ScopedAdmin,
+    model_admin: ScopedAdmin,
     request: HttpRequest,
     project: Project,
     *,
@@ -148,7 +148,7 @@ def _show(
     initial = {name: getattr(hosted, name) for name in hosted_page.SETTABLE}
     address = f"{settings.BASE_URL}/verify/{project.public_id}"
     first = hosted.return_addresses[:1]
-    context = page.page_context(
+    context = model_admin.page_context(
         request,
         _("Hosted page"),
         object=project,

@@ -74,10 +74,6 @@ class Backtest:
     def saved(self) -> float:
         return self.then - self.with_best
 
-    @property
-    def percent(self) -> int:
-        return round(100 * self.saved / self.then) if self.then else 0
-
 
 def run_backtest(channel: Channel, objective: Objective) -> Backtest:
     """Return what the choice would have saved over this channel of a project within the last :data:`DAYS` days."""

@@ -17,11 +17,11 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWi
 
 from verification.admin.base.display import format_time
 from verification.admin.texts.editor import MORE_LINKS, EditorWidget, about_of, links_of, preview_of
-from verification.admin.texts.matrix import language_name
 from verification.admin.texts.page import TextAdmin
 from verification.contrib.text_trials import trials
 from verification.contrib.text_trials.comparison import MIN_SESSIONS, compare
 from verification.core.errors import UserError
+from verification.core.formats import language_in_sentence
 from verification.models import ChannelType, MessageTemplate, Project, Right, TextVariant
 from verification.models.texts import MAX_SHARE, MIN_SHARE
 from verification.services.texts import own
@@ -81,7 +81,7 @@ def trial_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     return _show(request, model_admin, about, running, may_change) if running else _start(request, model_admin, about)
 
 
-def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpResponse:
+def _start(request: HttpRequest, model_admin: Any, about: dict[str, Any]) -> HttpResponse:
     present = own.present(**about)
     initial = {"text": present.text, "subject": present.subject}
     form = VariantForm(request.POST if "text" in request.POST else None, initial=initial, about=about)
@@ -91,11 +91,11 @@ def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpRespon
         except UserError as error:
             form.add_error("text", str(error))
         else:
-            page.message_user(
+            model_admin.message_user(
                 request, _("The A/B test is running. Results appear within minutes of the first sessions.")
             )
             return HttpResponseRedirect(request.get_full_path())
-    response: HttpResponse = page.ask(
+    response: HttpResponse = model_admin.ask(
         request,
         _("A/B test: {name}").format(name=_name(about)),
         intro=_(
@@ -110,12 +110,12 @@ def _start(request: HttpRequest, page: Any, about: dict[str, Any]) -> HttpRespon
 
 
 def _show(
-    request: HttpRequest, page: Any, about: dict[str, Any], running: TextVariant, may_change: bool
+    request: HttpRequest, model_admin: Any, about: dict[str, Any], running: TextVariant, may_change: bool
 ) -> HttpResponse:
     present, tried = trials.arms(running)
     words = own.present(**about)
     difference = compare(present, tried)
-    context = page.page_context(
+    context = model_admin.page_context(
         request,
         _("A/B test: {name}").format(name=_name(about)),
         running=running,
@@ -148,21 +148,21 @@ def _conclusion(difference: Any) -> tuple[str, str]:
     return "plain", _("No significant difference yet.")
 
 
-def _end(request: HttpRequest, page: Any, running: TextVariant) -> HttpResponse:
+def _end(request: HttpRequest, model_admin: Any, running: TextVariant) -> HttpResponse:
     is_taken = request.POST["end"] == "take"
     try:
         trials.end(running, is_taken=is_taken)
     except UserError as error:
-        page.message_user(request, str(error), "warning")
+        model_admin.message_user(request, str(error), "warning")
         return HttpResponseRedirect(request.get_full_path())
     said = _("The new text is used from now on.") if is_taken else _("The current text is kept.")
-    page.message_user(request, _("The A/B test has ended. {said}").format(said=said))
+    model_admin.message_user(request, _("The A/B test has ended. {said}").format(said=said))
     about = {"project": running.project, "channel": running.channel, "language": running.language}
     return HttpResponseRedirect(links_of(about)["all"])
 
 
 def _name(about: dict[str, Any]) -> str:
-    return f"{ChannelType(about['channel']).label}, {language_name(about['language'])}"
+    return f"{ChannelType(about['channel']).label}, {language_in_sentence(about['language'])}"
 
 
 class WithTrials(TextAdmin):

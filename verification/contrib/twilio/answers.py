@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import logging
-import traceback
 from typing import Any
 
 from django.conf import settings
-from django.db import InterfaceError, InternalError, OperationalError
 from django.http import HttpRequest, JsonResponse, UnreadablePostError
 
-from verification import sql
 from verification.contrib.twilio.form import CHANNELS
-from verification.core import formats, logs, metrics, sids
+from verification.core import formats, ids, logs, metrics, sids
 from verification.core.error_codes import CATALOGUE, TWILIO_INTERNAL_ERROR
 from verification.core.errors import ApiError, FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import record_refusal
-from verification.services.sessions.server_side import SessionView
-from verification.sql import read_only
-
-log = logging.getLogger(__name__)
+from verification.services.records.faults import refusal_of_fault
+from verification.services.sessions.session_records import SessionDetails
 
 GUIDE = "/docs/guides/from-twilio/"  # what each of these codes stands for
-DATABASE_RETRY_SECONDS = 1  # seconds that callers are told to wait while the database is away: a brief fault is over
 CHANNEL_NAMES = {ours.value: theirs for theirs, ours in CHANNELS.items()}
 
 
@@ -31,7 +24,7 @@ class UnsupportedParameter(Exception):
     """A parameter that would change what is verified, and that this service does not have."""
 
 
-def verification(project: ProjectConfig, session: SessionView, *, status: str, code: int = 200) -> JsonResponse:
+def verification(project: ProjectConfig, session: SessionDetails, *, status: str, code: int = 200) -> JsonResponse:
     body = _common(project, session, status)
     sid, service = body["sid"], body["service_sid"]
     body |= {
@@ -50,7 +43,7 @@ def verification(project: ProjectConfig, session: SessionView, *, status: str, c
     return JsonResponse(body, status=code)
 
 
-def check(project: ProjectConfig, session: SessionView, *, status: str) -> JsonResponse:
+def check(project: ProjectConfig, session: SessionDetails, *, status: str) -> JsonResponse:
     return JsonResponse(_common(project, session, status) | {"sna_attempts_error_codes": []}, status=201)
 
 
@@ -77,7 +70,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     return response
 
 
-def _common(project: ProjectConfig, session: SessionView, status: str) -> dict[str, Any]:
+def _common(project: ProjectConfig, session: SessionDetails, status: str) -> dict[str, Any]:
     """Return the members that a verification and a check share."""
     created = formats.iso_time(session.created_at, "seconds")
     updated = formats.iso_time(max([session.created_at, *(each.created_at for each in session.messages)]), "seconds")
@@ -107,20 +100,5 @@ def _to_refusal(error: Exception, request: HttpRequest) -> ApiError:
             return error
         case UnreadablePostError():
             return ApiError("parse_error", "The request body is incomplete.")
-        case OperationalError() | InterfaceError():
-            logs.log_unserved(request, sql.reason(error))
-            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
-        case InternalError() if read_only.is_reason(error):
-            logs.log_unserved(request, read_only.WORDS)
-            read_only.leave()
-            return ApiError("service_unavailable", retry_after=DATABASE_RETRY_SECONDS)
         case _:
-            # The text of an exception may hold what was sent to us, so the log gets the place and the kind alone.
-            places = "".join(traceback.format_tb(error.__traceback__))
-            fields = {"request_id": _id(request), "error": type(error).__name__, "places": places}
-            log.error("a request failed", extra=fields)
-            return ApiError("internal_error")
-
-
-def _id(request: HttpRequest) -> str:
-    return getattr(request, "id", "-")
+            return refusal_of_fault(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))

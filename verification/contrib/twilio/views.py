@@ -18,9 +18,9 @@ from verification.core.addresses import Address
 from verification.core.errors import ApiError
 from verification.core.session_rules import MAX_GUESS_CHARACTERS
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.sessions import check, create, server_side
+from verification.services.sessions import check, create, session_records
 from verification.services.sessions.create import OpenedSession
-from verification.services.sessions.server_side import SessionState
+from verification.services.sessions.session_records import SessionState
 
 P = ParamSpec("P")
 View = Callable[Concatenate[ProjectConfig, HttpRequest, P], HttpResponse]
@@ -78,7 +78,7 @@ def start(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
     )
     opened = create.create_session(project, address, options)
     _require_sent(opened)
-    return answers.verification(project, server_side.read(project, opened.session_id), status=PENDING, code=201)
+    return answers.verification(project, session_records.read(project, opened.session_id), status=PENDING, code=201)
 
 
 @serve("v2/Verification", "GET", "POST")
@@ -88,17 +88,17 @@ def one(project: ProjectConfig, request: HttpRequest, name: str) -> HttpResponse
     if request.method == "POST":
         status = form.choice(form.read(request), "Status", (CANCELED, APPROVED))
     session_id = sids.session_id_of(name) or _live_session_of(project, name)
-    session = server_side.read(project, session_id)
+    session = session_records.read(project, session_id)
     if session.state not in STATUS_OF:
         raise ApiError("session_not_found")
     if status:
-        server_side.close(project, session_id)
+        session_records.close(project, session_id)
     return answers.verification(project, session, status=status or STATUS_OF[session.state])
 
 
 @serve("v2/VerificationCheck", "POST")
 def check_code(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
-    """Spend one attempt and compare. A right code's verify token is redeemed at once, as the caller is a server."""
+    """Spend one try and compare. A right code's verify token is redeemed at once, as the caller is a server."""
     values = form.read(request)
     _refuse_parameters(values)
     code = form.text(values, "Code")
@@ -117,8 +117,8 @@ def check_code(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
     except ApiError as refusal:
         if refusal.problem_code != "invalid_code":
             raise
-        return answers.check(project, server_side.read(project, session_id), status=PENDING)
-    return answers.check(project, server_side.read(project, session_id), status=APPROVED)
+        return answers.check(project, session_records.read(project, session_id), status=PENDING)
+    return answers.check(project, session_records.read(project, session_id), status=APPROVED)
 
 
 @csrf_exempt
@@ -130,7 +130,7 @@ def nothing(request: HttpRequest, rest: str) -> HttpResponse:
 def _named_session(project: ProjectConfig, values: dict[str, str]) -> str:
     """Return the session that ``VerificationSid`` or ``To`` names; the former counts where both are given."""
     if "VerificationSid" not in values:
-        return server_side.live_session_of(project, form.recipient(project, form.text(values, "To")))
+        return session_records.live_session_of(project, form.recipient(project, form.text(values, "To")))
     session_id = sids.session_id_of(values["VerificationSid"])
     if session_id is None:
         raise form.wrong("VerificationSid", "Give VE and 32 hexadecimal digits.")
@@ -143,7 +143,7 @@ def _live_session_of(project: ProjectConfig, to: str) -> str:
         address: Address = form.recipient(project, to)
     except ApiError:
         raise ApiError("session_not_found") from None
-    return server_side.live_session_of(project, address)
+    return session_records.live_session_of(project, address)
 
 
 def _refuse_parameters(values: Collection[str]) -> None:

@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
-from verification.management.base import WatchwordCommand, cell_of, own_url, whole
+from verification.management.base import WatchwordCommand, cell_of, whole
 from verification.services.maintenance.doctor.examination import SUBJECTS, SubjectFinding, examine, worst
 from verification.services.maintenance.doctor.findings import BACKUP_HOURS, Aims
 
@@ -71,7 +72,7 @@ class Command(WatchwordCommand):
 
     def handle(self, *, json: bool, **options: Any) -> None:
         aims = Aims(
-            url=(options["url"] or own_url()).rstrip("/"),
+            url=(options["url"] or settings.BASE_URL).rstrip("/"),
             backups=options["backups"],
             backup_hours=options["backup_hours"],
             dkim_selectors=tuple(options["dkim_selector"]),

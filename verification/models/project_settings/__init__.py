@@ -124,7 +124,7 @@ class CodesAndTexts(SettingGroup):
         _("default language"),
         max_length=LANGUAGE_MAX_LENGTH,
         default="en",
-        help_text=_("Fallback language."),
+        help_text=_("Used if the user's language is unknown or has no text. A code such as en or pt-BR."),
     )
     languages = ListField(
         LanguageField(max_length=LANGUAGE_MAX_LENGTH),
@@ -182,7 +182,7 @@ class ChannelsAndCountries(SettingGroup):
         verbose_name=_("countries"),
         most=MAX_COUNTRIES,
         help_text=_(
-            "Countries whose phone numbers are allowed, as two-letter codes such as DE. Leave empty for all countries."
+            "Countries whose phone numbers are allowed, each in two letters such as DE. Leave empty for all countries."
         ),
     )
     allow_voip = models.BooleanField(
@@ -275,7 +275,7 @@ class Retention(SettingGroup):
         _("retention days"),
         default=30,
         validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
-        help_text=_("Days after which sessions and messages are deleted, and recipients without any."),
+        help_text=_("Days after which sessions and messages are deleted, and recipients with none left."),
     )
     retention_mode = models.CharField(
         _("retention mode"),

@@ -81,7 +81,7 @@ def _checks(name: StrOrPromise, help_text: StrOrPromise) -> ListField:
         most=len(RiskCheck),
         db_default=[],
         help_text=format_lazy(
-            _("{help_text} In this order, any of: {names}. Empty means none."),
+            _("{help_text} Tried in this order: {names}. Leave empty for none."),
             help_text=help_text,
             names=", ".join(RiskCheck.values),
         ),
@@ -91,40 +91,40 @@ def _checks(name: StrOrPromise, help_text: StrOrPromise) -> ListField:
 class RiskChecks(SettingGroup):
     title = "Risk checks"
 
-    risk_sms = _checks(_("before an SMS"), _("Who checks an unknown number before an SMS goes to it."))
-    risk_voice = _checks(_("before a call"), _("The same before a call."))
+    risk_sms = _checks(_("before an SMS"), _("Services that check an unknown number before an SMS."))
+    risk_voice = _checks(_("before a call"), _("Services that check an unknown number before a call."))
     risk_fails_open = models.BooleanField(
-        _("send where none answers"),
+        _("send if no check answers"),
         default=True,
         db_default=True,
-        help_text=_("Send the code where a check does not answer in time. Otherwise the message fails."),
+        help_text=_("Send the code if a check does not answer in time. When off, the message fails."),
     )
     risk_checks_per_day = models.PositiveIntegerField(
-        _("checks in a day"),
+        _("checks per day"),
         default=1_000,
         db_default=1_000,
-        help_text=_("The maximum in 24 hours; beyond it Watchword sends without a check. 0 means no limit."),
+        help_text=_("Maximum in 24 hours. Beyond it, codes are sent without a check. 0 = no limit."),
     )
     risk_prices = ListField(
         RiskPriceField(max_length=PRICE_MAX_LENGTH),
         verbose_name=_("prices"),
         most=len(RiskCheck),
         db_default=[],
-        help_text=_("What one question costs, for your costs: such as twilio_lookup 0.025 USD."),
+        help_text=_("What one check costs, for the Costs page, such as twilio_lookup 0.025 USD."),
     )
     risk_max_score = models.PositiveSmallIntegerField(
-        _("score that is denied"),
+        _("refuse from score"),
         default=75,
         db_default=75,
         validators=(MinValueValidator(1), MaxValueValidator(100)),
-        help_text=_("Twilio's score of SMS pumping, from 0 to 100, from which on a number gets no code."),
+        help_text=_("Numbers with this SMS pumping score from Twilio, or a higher one, get no code. 1 to 100."),
     )
     risk_swap_hours = models.PositiveSmallIntegerField(
         _("hours after a SIM swap"),
         default=72,
         db_default=72,
         validators=(MinValueValidator(1), MaxValueValidator(MAX_SWAP_HOURS)),
-        help_text=_("A number whose SIM was changed within them gets no code, by Vonage or CAMARA."),
+        help_text=_("A number whose SIM was changed within this time gets no code. For Vonage and CAMARA."),
     )
     risk_callback_url = models.URLField(
         _("your server"),
@@ -132,16 +132,14 @@ class RiskChecks(SettingGroup):
         blank=True,
         default="",
         db_default="",
-        help_text=_(
-            "An https address that Watchword calls, signed like a callback. It must answer within 0.3 seconds."
-        ),
+        help_text=_("An https URL that gets a request, signed like a callback. It must answer within 0.3 seconds."),
     )
     risk_twilio_account = _text(_("Twilio account"), _("Account SID, or the SID of an API key."))
     risk_twilio_secret = _secret(_("Twilio secret"), _("Auth token, or the secret of the API key."))
     risk_vonage_application = _text(_("Vonage application"), _("The id of the application."))
-    risk_vonage_key = _secret(_("Vonage private key"), _("The application's private key, as the PEM file has it."))
-    risk_camara_url = _url(_("CAMARA address"), _("The API's address up to its version, as the operator gives it."))
-    risk_camara_token_url = _url(_("CAMARA token address"), _("Where access tokens are got for client credentials."))
+    risk_vonage_key = _secret(_("Vonage private key"), _("The application's private key: all of the PEM file."))
+    risk_camara_url = _url(_("CAMARA URL"), _("The API's URL up to its version, from the mobile operator."))
+    risk_camara_token_url = _url(_("CAMARA token URL"), _("The URL that issues access tokens for client credentials."))
     risk_camara_client = _text(_("CAMARA client"), _("The client id."))
     risk_camara_secret = _secret(_("CAMARA secret"), _("The client secret."))
 

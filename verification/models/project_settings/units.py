@@ -32,7 +32,7 @@ UNITS = {
     "guess_heavy": _("wrong codes in 5 minutes"),
     "guess_subnet_day": _("wrong codes per day"),
     "guess_subnet_tries": _("wrong codes per day"),
-    "risk_checks_per_day": _("questions"),
+    "risk_checks_per_day": _("checks"),
     "risk_max_score": _("from 1 to 100"),
     "risk_swap_hours": _("hours"),
     "challenge_min_score": _("from 0 to 1"),

@@ -80,18 +80,23 @@ def watch(now: datetime | None = None) -> None:
 
 
 def open_ones(projects: Iterable[int]) -> list[Collapse]:
-    """Return the collapses that the owners of these projects were told of and that last, with their present figures.
+    """Return the collapses that last and that no routing rule has relieved.
 
-    One that a routing rule has relieved is left out: its provider is not asked first there any more.
+    The provider of a relieved one is not asked first there any more.
     """
+    lasting = lasting_ones(projects)
+    return [each for each in lasting if not rules.relieved(each.project_id, each.provider.pk, each.country)]
+
+
+def lasting_ones(projects: Iterable[int]) -> list[Collapse]:
+    """Return the collapses that the owners of these projects were told of and that last, with their present figures."""
     now = timezone.now()
     found = []
     for alert in Alert.objects.filter(project__in=projects, kind=COLLAPSE, ended_at=None).order_by("-created_at"):
         key = read_break_key(alert.key)
         provider = key and Provider.objects.filter(pk=key.provider).first()
-        if key and provider and not rules.relieved(alert.project_id, provider.pk, key.country):
-            pairs = _pairs(_points(alert.project_id, key, key.at - PAST, now), key.fell, now)
-            found.append(_measured(alert.project_id, provider, key, pairs))
+        if key and provider:
+            found.append(_measured(alert.project_id, provider, key, now))
     return found
 
 
@@ -183,7 +188,7 @@ def _collapse_of(project: int, provider_id: int, country: str, points: Points, n
         return None
     provider = Provider.objects.filter(pk=provider_id).first()
     found = CountryBreak(provider_id, country, at, fell)
-    return _measured(project, provider, found, _pairs(points, fell, now)) if provider else None
+    return _measured(project, provider, found, now) if provider else None
 
 
 def _people(project: int, provider: int, country: str, since: datetime, fell: str) -> int:
@@ -200,7 +205,9 @@ def _unverified(project: int, since: datetime) -> QuerySet[Session]:
     return Session.objects.filter(project=project, created_at__gte=since, verified_at=None)
 
 
-def _measured(project: int, provider: Provider, found: CountryBreak, pairs: Pairs) -> Collapse:
+def _measured(project: int, provider: Provider, found: CountryBreak, now: datetime) -> Collapse:
+    """Return the break with its shares: before it those of ``PAST``, so that they stay the same while it lasts."""
+    pairs = _pairs(_points(project, found, found.at - PAST, now), found.fell, now)
     return Collapse(project, provider, found.country, found.at, *trends.shares(pairs, found.at), found.fell)
 
 

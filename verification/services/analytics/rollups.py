@@ -34,9 +34,9 @@ SHARE = 0.05  # the part of a worker's time that counting may take: after a slow
 USERS_PERIOD = timedelta(minutes=15)  # between two counts of the day's users, which read the whole day.
 # How long rows may change after their hour: a manual send lives 10 minutes, and a receipt is waited for 15 minutes.
 LATE = timedelta(hours=1)
-FIRST_LOOK = DAY  # where nothing was ever counted; `recount` counts what is older.
-AREAS_KEPT = timedelta(days=30)  # an area that numbering plans give to another country is asked for again by then.
-AREA_ROUNDS = 5  # of asking for unknown areas in one hour's count; each notes all that there are.
+FIRST_LOOK = DAY  # how far back the very first count goes; `recount` counts what is older.
+AREAS_KEPT = timedelta(days=30)  # then an area's country is looked up anew, as numbering plans change.
+AREA_ROUNDS = 5  # how often one hour's count is repeated for areas still unknown; each round stores all it finds.
 FIGURES, USERS = "figures", "users"  # the names of their rows in Upkeep
 
 
@@ -76,7 +76,7 @@ def count_since(since: datetime) -> None:
         days.add(hour.date())
     for day in sorted(days):
         _close_day(day, today=began.date())
-    if _is_users_turn(began):
+    if _claim_users_run(began):
         count_users(began.date())
     pause = max(PERIOD, timedelta(seconds=time.monotonic() - clock) / SHARE)
     Upkeep.objects.filter(name=FIGURES).update(finished_at=began, started_at=began + pause - PERIOD)
@@ -141,7 +141,8 @@ def _close_day(day: date, *, today: date) -> None:
         count_users(day)
 
 
-def _is_users_turn(now: datetime) -> bool:
+def _claim_users_run(now: datetime) -> bool:
+    """Claim the next count of the day's users. The first worker that asks once it is due gets it."""
     Upkeep.objects.bulk_create([Upkeep(name=USERS, started_at=now - USERS_PERIOD)], ignore_conflicts=True)
     return bool(Upkeep.objects.filter(name=USERS, started_at__lte=now - USERS_PERIOD).update(started_at=now))
 

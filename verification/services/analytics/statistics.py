@@ -27,11 +27,6 @@ class RecentFigures:
     messages: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     @property
-    def percent(self) -> int | None:
-        """The verified of a hundred sessions; None without a session."""
-        return round(100 * self.verified / self.sessions) if self.sessions else None
-
-    @property
     def lost(self) -> int:
         """The messages that failed or expired."""
         return self.number("failed") + self.number("expired")

@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from django.db import close_old_connections
+
 from providers import registry
-from providers.base import Adapter, Connection, Value
+from providers.base import Adapter, Connection, HookReply, Value
 from providers.errors import SettingsInvalid
 from verification.core.crypto import DecryptionFailed
 from verification.models import Provider
@@ -84,12 +86,18 @@ def _adapter(row: Provider) -> Adapter | None:
 def _open(row: Provider, adapter: Adapter) -> None:
     log.info("Connecting %s.", row.name)
     try:
-        _held[row.pk] = _OpenConnection(
-            adapter.connect(partial(receipts.act_on_once, row), name=row.name), adapter.settings
-        )
+        _held[row.pk] = _OpenConnection(adapter.connect(partial(_act_on, row), name=row.name), adapter.settings)
     except Exception as error:  # a fault of one adapter must not keep the others unconnected
         fields = {"provider": row.pk, "error": type(error).__name__}
         log.error("a provider is not connected: its adapter failed", extra=fields)
+
+
+def _act_on(row: Provider, reply: HookReply) -> None:
+    """Act on a report, in a thread of the connection, which lives as long as it: a broken database connection ends."""
+    try:
+        receipts.act_on_once(row, reply)
+    finally:
+        close_old_connections()
 
 
 def _close(provider_id: int) -> None:

@@ -145,7 +145,7 @@ class Shares:
             held = {project: len(began) for project, began in self._began_at.items()}
         free = self.threads - sum(held.values())
         room = {project: _room(count, free) for project, count in held.items()}
-        room_of_slow = max(1, self.threads // SLOW_PART) - sum(held.get(project, 0) for project in slow)
+        room_of_slow = max(1, self.threads / SLOW_PART) - sum(held.get(project, 0) for project in slow)
         if slow and room_of_slow < 1:
             room.update(dict.fromkeys(slow, 0))
         full = [project for project, places in room.items() if places < 1]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, transaction
@@ -15,7 +17,7 @@ from verification.core.addresses import parse_address
 from verification.core.crypto import decrypt
 from verification.core.errors import ApiError
 from verification.models import Message
-from verification.services.manual.handed_codes import HandedCode, send_over_next_channel
+from verification.services.manual.handed_codes import HandedCode, send_handed_code
 from verification.services.projects.snapshot import ProjectConfig, load_project
 from verification.services.records import traceparents
 from verification.services.records.decisions import record_refusal
@@ -94,22 +96,36 @@ def _of_handed_code(project: ProjectConfig, due: DueHandedFallback) -> None:
         lives_seconds=due.lives_seconds,
     )
     with tracing.span("fall-back", parent=traceparents.of_message(due.first_id), project=project.id):
-        send_over_next_channel(project, handed, used=due.channels)
+        _over_next_channel(
+            project, due.channels, lambda channel: send_handed_code(project, replace(handed, channel_type=channel))
+        )
 
 
 def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collection[str]) -> str | None:
-    """Send the session's code over the next channel of the project's order, and return the channel.
+    """Send the session's code over the next channel, and return the channel. Limits, the channel's block and
+    suppressions hold, as they do for a re-send.
 
-    That is the first one which the code has not gone over and which takes it now; None if there is none. Limits, the
-    the channel's block and suppressions hold, as they do for a re-send.
+    The code stays the same: nobody asked for this send, and the message before may just be read.
+    """
+
+    def send_over(channel_type: str) -> None:
+        send.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type, keeps_code=True)
+
+    return _over_next_channel(project, used, send_over)
+
+
+def _over_next_channel(project: ProjectConfig, used: Collection[str], send_over: Callable[[str], object]) -> str | None:
+    """Return the first channel of the project's order which the code has not gone over and which takes it now.
+
+    None if there is none.
     """
     for channel_type in project.fallback:
         if channel_type in used or channel_type not in project.channels:
             continue
         try:
-            send.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type)
+            send_over(channel_type)
         except ApiError as refusal:
-            record_refusal(refusal)
+            transaction.on_commit(partial(record_refusal, refusal))  # its failure must not undo the fall-back
             fields = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
             log.info("no fallback to a channel", extra=fields)
             continue

@@ -56,20 +56,18 @@ class Times(NamedTuple):
 
 def times_of(message_id: int) -> Times | None:
     """Return the message's times; None where it was erased, or the database is away: a count may be lost."""
-    try:
+    with sql.unless_away():
         row = Message.objects.filter(pk=message_id).values_list(*Times._fields).first()
-    except (OperationalError, InterfaceError):
-        return None
-    return row and Times(*row)
+        return row and Times(*row)
+    return None
 
 
 def request_of(message_id: int) -> str:
     """Return the id of the message's request, for a line of the log; empty where none is kept, or it is not told."""
-    try:
+    with sql.unless_away():
         row = Message.objects.filter(pk=message_id).values_list("request", "caller_request").first()
-    except (OperationalError, InterfaceError):
-        return ""
-    return ids.format_request_id(*row) if row else ""
+        return ids.format_request_id(*row) if row else ""
+    return ""
 
 
 def attempt_of(

@@ -84,9 +84,10 @@ class Round:
 
     def run(self) -> None:
         message = self.message
-        recipient = self._recipient()
-        if recipient and (
-            reason := why_not_to_send(recipient, message.channel) or risk.why_not_to_send(message, recipient)
+        recipient_policy = self._recipient_policy()
+        if recipient_policy and (
+            reason := why_not_to_send(recipient_policy, message.channel)
+            or risk.why_not_to_send(message, recipient_policy)
         ):
             record.close(message, MessageStatus.FAILED, error=reason)
             return
@@ -109,7 +110,7 @@ class Round:
         project_id = self.message.project_id
         return _projects.get(project_id, lambda: load_project(project_id))
 
-    def _recipient(self) -> RecipientPolicy | None:
+    def _recipient_policy(self) -> RecipientPolicy | None:
         """Return what the project says of the recipient now; None for a project that is gone."""
         project = self._project()
         return policy_for(project, self.address) if project else None
@@ -127,11 +128,14 @@ class Round:
                 if self._hand_over(provider):
                     return
                 continue
-            if not self._take_turn(provider):
-                continue
-            if self.stopping.is_set() or self._elapsed() > ROUND_SECONDS or self._lives_seconds() <= 0:
+            if self.stopping.is_set():
+                record.give_back(message, in_seconds=0)  # the provider was not asked: another worker goes on at once
+                return
+            if self._elapsed() > ROUND_SECONDS or self._lives_seconds() <= 0:
                 self.refusal.retry_after = 0
                 break
+            if not self._take_turn(provider):
+                continue
             if self.has_asked and not self._is_still_wanted():
                 record.give_back(message, in_seconds=0)  # the next claim sees why, and closes it
                 return
@@ -170,8 +174,8 @@ class Round:
     def _is_still_wanted(self) -> bool:
         """Return whether the message is still ours to send, its code of use, and sending allowed."""
         wanted = sql.call("is_still_wanted", message=self.message.id, claims=self.message.claims).is_still_wanted
-        recipient = self._recipient()
-        return wanted and not (recipient and why_not_to_send(recipient, self.message.channel))
+        recipient_policy = self._recipient_policy()
+        return wanted and not (recipient_policy and why_not_to_send(recipient_policy, self.message.channel))
 
     def _hand_over(self, provider: LiveProvider) -> bool:
         """Give the message to a worker that holds this provider's connection, and return whether that was done.
@@ -244,15 +248,16 @@ class Round:
                 window = receipt_seconds(self.message, provider.adapter)
                 record.await_receipt(self.message, for_seconds=window, attempt=attempt)
             return True
+        is_decided = not POLICY[result.outcome].next_provider
+        if is_decided:
+            record.close(self.message, MessageStatus.FAILED, error=result.error, attempt=attempt)
+        else:
+            record.record_attempt(self.message, attempt)
+            self._remember_refusal(result)
         if log.isEnabledFor(logging.INFO):
             answer = {"outcome": result.outcome.value, "error": attempt.attempt_error or None}
             log.info("a provider did not accept a message", extra=self._log_fields() | log_fields(provider) | answer)
-        if not POLICY[result.outcome].next_provider:
-            record.close(self.message, MessageStatus.FAILED, error=result.error, attempt=attempt)
-            return True
-        record.record_attempt(self.message, attempt)
-        self._remember_refusal(result)
-        return False
+        return is_decided
 
     def _learn(self, provider: LiveProvider, result: Result) -> None:
         """Note what the answer says about the recipient's account there, or about the provider."""

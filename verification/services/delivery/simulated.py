@@ -12,6 +12,7 @@ from datetime import timedelta
 from providers.base import BotEvent, BotStarted, ContactShared, Receipt, ReceiptStatus
 from providers.sandbox import BOUNCE_SECONDS, LATE_SECONDS, RECEIPT_SECONDS, START_SECONDS, Simulated, outcome_of
 from verification import sql
+from verification.core.session_rules import LONGEST_SESSION_SECONDS
 from verification.models import Message, MessageStatus, Provider, Session
 from verification.services.delivery import receipts
 from verification.services.records.turns import each_alone
@@ -81,5 +82,8 @@ def _waiting_for(bot: Provider) -> Iterable[Session]:
     waiting = Session.objects.filter(
         project=bot.project_id, is_open=True, awaited_channel=bot.channel, expires_at__gt=now
     )
-    waiting = waiting.filter(created_at__lte=now - timedelta(seconds=START_SECONDS))
+    # The first moment is for the index alone: without it, every look reads all that the project keeps.
+    waiting = waiting.filter(
+        created_at__range=(now - timedelta(seconds=LONGEST_SESSION_SECONDS), now - timedelta(seconds=START_SECONDS))
+    )
     return waiting.select_related("recipient").order_by("-created_at")[:BATCH]

@@ -19,7 +19,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from providers.adapters.inbox import InboxMessage, read
-from verification.models import SESSION_EVENTS, ApiKey, ChannelType, Membership, Message, Project, Provider
+from verification.models import ApiKey, ChannelType, EventType, Membership, Message, Project, Provider
 from verification.services.projects.keys import digest_of
 from verification.services.projects.projects import NewProject, create_project, equip
 from verification.services.providers.accounts import add_provider, add_sandbox
@@ -146,7 +146,7 @@ def _make_project(user: User) -> NewProject:
                 priority=priority,
             )
     add_sandbox(new.project)
-    new.project.events = [event.value for event in SESSION_EVENTS]  # so that `listen` shows what happens
+    new.project.events = list(EventType.values)  # so that `listen` shows what happens
     new.project.save(update_fields=["events"])
     return new
 

@@ -78,6 +78,7 @@ def _write(*collectors: _Gauges) -> bytes:
 
     registry = CollectorRegistry()
     if metrics.is_on() and metrics.folder().is_dir():
+        metrics.forget_ended()
         MultiProcessCollector(registry, path=str(metrics.folder()))  # type: ignore[no-untyped-call]
     for collector in collectors:
         registry.register(collector)  # type: ignore[arg-type]  # which asks for the one method that it has

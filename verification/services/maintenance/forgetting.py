@@ -152,7 +152,7 @@ def _erase(recipient: Recipient) -> dict[str, int]:
 
 
 def _end_what_lives(recipient: Recipient) -> None:
-    now = timezone.now()
+    now = sql.now()
     recipient.messages.update(callback_url="", fallback_at=None)  # no callback tells how those under way ended
     open_ones = list(recipient.messages.filter(finished_at=None).values_list("pk", flat=True))
     sql.call("close_expired", ids=open_ones, error="The recipient was erased.")

@@ -55,7 +55,7 @@ from verification.models import (
 )
 from verification.services.analytics import rollups
 from verification.services.manual.idempotency import KEPT
-from verification.services.projects.policy_document import LONGEST_DAYS
+from verification.services.projects.project_terms import LONGEST_DAYS
 from verification.services.records import workers
 
 log = logging.getLogger(__name__)

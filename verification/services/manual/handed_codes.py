@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from verification import sql
@@ -17,14 +15,12 @@ from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.limits import request_columns
 from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.records import decisions, traceparents
 from verification.services.sessions.channels import usable_channels
+from verification.services.sessions.request_columns import request_columns
 from verification.services.texts.rendering import best_language
 from verification.worker import wake
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,52 +48,33 @@ def send_handed_code(project: ProjectConfig, handed: HandedCode, *, request_id: 
     Raises ``channel_not_available``, ``channel_not_active``, ``recipient_not_allowed``, ``too_many_sends``,
     ``rate_limited`` and ``service_unavailable`` (sending is stopped).
     """
-    recipient = policy_for(project, handed.address, client_address=handed.client_address)
-    if handed.client_address is not None and (over_limit := limits.count_create(project, handed.client_address)):
-        raise over_limit
+    policy = policy_for(project, handed.address, client_address=handed.client_address)
+    if handed.client_address is not None and (refusal := limits.count_create(project, handed.client_address)):
+        raise refusal
     if handed.fallback_of is None:
         limits.count_request(project)
-    channels = usable_channels(recipient, handed.channel_type)
+    channels = usable_channels(policy, handed.channel_type)
     able = [channel for channel in channels if channel.carries(handed.code)]
     if not able:
-        raise _no_channel(recipient, channels)
-    require_sending(recipient, able[0].type)
-    message_id, row = _queue(recipient, handed, able, request_id)
+        raise _no_channel(policy, channels)
+    require_sending(policy, able[0].type)
+    message_id, row = _queue(policy, handed, able, request_id)
     if row.outcome == "channel_not_active":
         raise ApiError("channel_not_active", "The user has not started this messenger's bot.")
     if row.outcome != "queued":
         raise refusal_of(project, row.outcome, row.retry_after, to=handed.address.text, channel=row.channel)
     if channels[0] not in able and row.channel == able[0].type:  # else the recipient's own channel came before it
-        _note_passed_over(recipient, channels[0])
-    if not recipient.is_test:
+        _note_passed_over(policy, channels[0])
+    if not policy.is_test:
         traceparents.store(message_id)
         wake.wake(message_id)
     return message_id
 
 
-def send_over_next_channel(project: ProjectConfig, handed: HandedCode, *, used: Collection[str]) -> str | None:
-    """Send a code that did not arrive over the next channel of the project's order, and return the channel.
-
-    That is the first one which the code has not gone over and which takes it now; None if there is none.
-    """
-    for channel_type in project.fallback:
-        if channel_type in used or channel_type not in project.channels:
-            continue
-        try:
-            send_handed_code(project, replace(handed, channel_type=channel_type))
-        except ApiError as refusal:
-            decisions.record_refusal(refusal)
-            fields = {"project": project.id, "channel": channel_type, "code": refusal.problem_code}
-            log.info("no fallback to a channel", extra=fields)
-            continue
-        return channel_type
-    return None
-
-
 def _queue(
-    recipient: RecipientPolicy, handed: HandedCode, channels: list[ChannelConfig], request_id: str
+    policy: RecipientPolicy, handed: HandedCode, channels: list[ChannelConfig], request_id: str
 ) -> tuple[int, Any]:
-    project, to = recipient.project, handed.address.text
+    project, to = policy.project, handed.address.text
     message_id = ids.generate_message_id()
     row = sql.call(
         "queue_handed_code",
@@ -110,28 +87,28 @@ def _queue(
         fallback_of=handed.fallback_of,
         code_encrypted=encrypt(handed.code, binding=crypto.message_code_binding(message_id)),
         lives_seconds=handed.lives_seconds,
-        is_test=recipient.is_test,
-        terms=recipient.terms,
-        guard=recipient.guard_terms(is_handed=True),
+        is_test=policy.is_test,
+        terms=policy.terms,
+        guard=policy.guard_terms(is_handed=True),
         language=best_language(handed.language, project.languages) or "",
         **request_columns(project, request_id, handed.client_address)._asdict(),
     )
     return message_id, row
 
 
-def _no_channel(recipient: RecipientPolicy, channels: list[ChannelConfig]) -> ApiError:
+def _no_channel(policy: RecipientPolicy, channels: list[ChannelConfig]) -> ApiError:
     figures = {"channels": [channel.type for channel in channels]}
-    subject = mask(recipient.address.text)
-    decision = DecisionRecord(recipient.project.id, "no_channel_for_code", subject, figures)
+    subject = mask(policy.address.text)
+    decision = DecisionRecord(policy.project.id, "no_channel_for_code", subject, figures)
     return ApiError("channel_not_available", "No channel of the project takes a code of this form.", decision=decision)
 
 
-def _note_passed_over(recipient: RecipientPolicy, channel: ChannelConfig) -> None:
+def _note_passed_over(policy: RecipientPolicy, channel: ChannelConfig) -> None:
     """Note that the first channel takes no such code, where an owner who looks for it there will find it."""
     decisions.record(
-        project_id=recipient.project.id,
+        project_id=policy.project.id,
         rule="code_form",
-        subject=mask(recipient.address.text),
+        subject=mask(policy.address.text),
         figures={"channel": channel.type},
         is_refusal=False,
     )

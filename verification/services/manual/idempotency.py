@@ -16,7 +16,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from django.db import OperationalError, connection, transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, body_digests, decrypt, encrypt
@@ -113,7 +113,7 @@ def _claim(request: _Request, digest: bytes) -> IdempotentRequest:
     try:
         with connection.cursor() as cursor:
             cursor.execute(f"SET LOCAL lock_timeout = {WAIT_MILLISECONDS}")
-            rows.filter(created_at__lt=timezone.now() - request.kept).delete()
+            rows.filter(created_at__lt=Now() - request.kept).delete()
             IdempotentRequest.objects.bulk_create([new], ignore_conflicts=True)
             cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
     except OperationalError as error:

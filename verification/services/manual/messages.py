@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import IntegrityError
+from django.db import IntegrityError, connection, transaction
 
 from verification import sql
 from verification.core import crypto, ids
@@ -17,11 +17,11 @@ from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of, require_sending
-from verification.services.protection.limits import request_columns
 from verification.services.protection.recipient import policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import bot_link, usable_channels
 from verification.services.sessions.code import generate_code
+from verification.services.sessions.request_columns import request_columns
 from verification.worker import wake
 
 MANUAL_SECONDS = 600  # life of a manual send: a code that is older than 10 minutes helps nobody who waits for it
@@ -63,9 +63,9 @@ def send_message(
     (sending is stopped).
     """
     limits.count_request(project)
-    recipient = policy_for(project, address)
-    channel = usable_channels(recipient, channel_type)[0]
-    require_sending(recipient, channel_type)
+    policy = policy_for(project, address)
+    channel = usable_channels(policy, channel_type)[0]
+    require_sending(policy, channel_type)
     _require_provider(channel, provider_id)
     code = code or generate_code(project.code_length)
     message_id = ids.generate_message_id()
@@ -80,9 +80,9 @@ def send_message(
         code_encrypted=encrypt(code, binding=crypto.message_code_binding(message_id)),
         callback_url=callback_url,
         lives_seconds=MANUAL_SECONDS,
-        is_test=recipient.is_test,
-        terms=recipient.terms,
-        guard=recipient.guard_terms(is_manual=True),
+        is_test=policy.is_test,
+        terms=policy.terms,
+        guard=policy.guard_terms(is_manual=True),
         language=language,
         **request_columns(project, request_id, None)._asdict(),
     )
@@ -94,7 +94,7 @@ def send_message(
         )
     if row.outcome != "queued":
         raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=channel.type)
-    if not recipient.is_test:
+    if not policy.is_test:
         traceparents.store(message_id)
         wake.wake(message_id)
     return SentMessage(message_id, code)
@@ -119,10 +119,15 @@ def _require_provider(channel: ChannelConfig, provider_id: int | None) -> None:
 
 def _queue(provider_id: int | None, **arguments: Any) -> Any:
     """Write the message. A provider that was deleted since the configuration was read is a wrong field."""
+    if provider_id is None:
+        return sql.call("queue_manual_message", provider=None, **arguments)
     try:
-        return sql.call("queue_manual_message", provider=provider_id, **arguments)
+        with transaction.atomic():
+            row = sql.call("queue_manual_message", provider=provider_id, **arguments)
+            connection.check_constraints()  # else a transaction around this one would fail when it commits
+            return row
     except IntegrityError:
-        if provider_id is None or Provider.objects.filter(pk=provider_id).exists():
+        if Provider.objects.filter(pk=provider_id).exists():
             raise
         raise _unknown_provider() from None
 

@@ -10,7 +10,7 @@ from verification.sql.rows import DescribedEvent
 
 
 def webhook_id(row: DescribedEvent) -> str:
-    """Return the id under which the event is told, the same each time it is told."""
+    """Return the event's id as customers see it, stable across retries."""
     return f"evt_{row.id}" if row.message_id is None else f"msg_{row.message_id}"
 
 

@@ -12,6 +12,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from verification.core import countries
 from verification.core.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
 from verification.core.errors import UserError
 from verification.core.formats import grouped
@@ -103,7 +104,7 @@ def clean_value(kind: str, subject: str, text: str) -> str:
         raise UserError(
             _("There is no list {kind!r}. Lists: {names}.").format(kind=kind, names=", ".join(ListKind.values))
         )
-    subjects = ListSubject.values if kind == ListKind.BLOCK else SAFE_SUBJECTS
+    subjects = _subjects_of(kind)
     if subject not in subjects:
         raise UserError(
             _("A {kind} list cannot have entries of the kind {subject!r}, only {names}.").format(
@@ -111,6 +112,21 @@ def clean_value(kind: str, subject: str, text: str) -> str:
             )
         )
     return _CLEANERS[subject](text.strip())
+
+
+def other_subjects(kind: str, subject: str, text: str) -> list[ListSubject]:
+    """Return what else an entry of this list could match by this value."""
+    found = []
+    for other in _subjects_of(kind):
+        if other != subject:
+            with contextlib.suppress(UserError):
+                clean_value(kind, other, text)
+                found.append(other)
+    return found
+
+
+def _subjects_of(kind: str) -> Sequence[ListSubject]:
+    return tuple(ListSubject) if kind == ListKind.BLOCK else SAFE_SUBJECTS
 
 
 def add_entry(
@@ -198,10 +214,15 @@ def _clean_domain(text: str) -> str:
         raise UserError(_("{text!r} is not an e-mail domain. Enter it like example.com.").format(text=text)) from None
 
 
+def _clean_country(text: str) -> str:
+    """Return the code of a country, which may be written by its English name. Raises :class:`UserError`."""
+    return clean_country(countries.country_of(text) or text)
+
+
 _CLEANERS: dict[str, Callable[[str], str]] = {
     ListSubject.RECIPIENT: _clean_recipient,
     ListSubject.PREFIX: clean_prefix,
     ListSubject.DOMAIN: _clean_domain,
-    ListSubject.COUNTRY: clean_country,
+    ListSubject.COUNTRY: _clean_country,
     ListSubject.CLIENT: clean_network,
 }

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from verification.core.errors import UserError
 from verification.core.ids import whole_number
 from verification.models import KeyKind, Membership, Project
+from verification.models.bounds import lock
 from verification.services.projects.keys import issue_key
 from verification.services.projects.settings import require_sound, set_settings
 from verification.services.projects.webhook_secrets import issue_webhook_secret
@@ -73,8 +74,14 @@ def equip(project: Project, *, by: User | None) -> NewProject:
     )
 
 
+@transaction.atomic
 def set_project(*, project: Project, values: Mapping[str, str]) -> None:
-    """Set a project's settings from text and save them. Raises :class:`UserError`; then nothing is changed."""
+    """Set a project's settings from text and save them. Raises :class:`UserError`; then nothing is changed.
+
+    All columns are saved, so they are read anew once nobody else may change them.
+    """
+    lock(project)
+    project.refresh_from_db()
     set_settings(project, values)
     if "name" in values:
         require_free_name(project.name, among=Project.objects.all(), but=project)

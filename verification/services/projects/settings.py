@@ -24,7 +24,7 @@ from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
 from verification.core.ids import whole_number
 from verification.core.session_rules import NIST_SESSION_SECONDS
-from verification.models import ChallengeMode, ChallengeProvider, Message, Project, Provider, Session
+from verification.models import ChallengeMode, ChallengeProvider, ChannelType, Message, Project, Provider, Session
 from verification.models.project_settings import SECRETS, SETTABLE, Assurance
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
 from verification.services.texts.own import check_name, without_text
@@ -135,14 +135,15 @@ def check_kind(project: Project) -> None:
             _("The project already has sessions or messages, so this can no longer be changed. Create another project.")
         )
     rows = Provider.objects.filter(project=project.pk)
-    wrong = {row.name for row in rows if not _fits(row.type, is_sandbox=project.is_sandbox)}
+    wrong = [row for row in rows if not _fits(row.type, is_sandbox=project.is_sandbox)]
     if wrong:
         rule = (
-            _("A test project cannot have vendor providers")
+            _("A test project cannot have vendor providers. Delete them on the Providers page first: {names}.")
             if project.is_sandbox
-            else _("The sandbox is only for test projects")
+            else _("A live project cannot have sandbox providers. Delete them on the Providers page first: {names}.")
         )
-        raise UserError(_("{rule}: delete {names} first.").format(rule=rule, names=", ".join(sorted(wrong))))
+        names = sorted(f"{row.name} ({ChannelType(row.channel).label})" for row in wrong)
+        raise UserError(rule.format(names=", ".join(names)))
 
 
 def _fits(provider_type: str, *, is_sandbox: bool) -> bool:

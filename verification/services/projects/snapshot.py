@@ -17,7 +17,7 @@ from verification.core.addresses import AddressKind
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.models.channels import SECONDS_AFTER_FALLBACK
 from verification.models.project_settings import LIMITS, Assurance
-from verification.services.projects import policy_document
+from verification.services.projects import project_terms
 from verification.services.projects.ceilings import CEILINGS, NO_CEILINGS, bounded
 from verification.services.projects.channel_config import ChannelConfig, channel_of
 from verification.services.projects.lists import Lists
@@ -88,69 +88,81 @@ class ProjectConfig:
     def __init__(self, row: dict[str, Any]) -> None:
         platform: dict[str, int] = row["platform"] or NO_CEILINGS
         self.id: int = row["id"]
-        self.is_stopped: bool = row["is_stopped"]  # whether the operator has stopped all sending
-        self.is_sandbox: bool = row["is_sandbox"]  # a test project, whose messages reach nobody
         self.public_id: str = row["public_id"]
         self.name: str = row["name"]
         self.site_url: str = row["site_url"]
-        self.origins = frozenset(row["origins"])
-        self.events = frozenset(row["events"])  # the events of sessions that the customer's server is told
-        self.event_terms = {"types": sorted(self.events), "is_called": bool(row["event_url"])}
-        self._events: dict[str, Any] = {"events": self.event_terms} if self.events else {}
+        self.is_stopped: bool = row["is_stopped"]  # whether the operator has stopped all sending
+        self.is_sandbox: bool = row["is_sandbox"]  # a test project, whose messages reach nobody
         self.languages: tuple[str, ...] = tuple(row["languages"])
         self.language: str = row["language"]
+        self._read_callers(row)
+        self._read_codes(row)
+        self._read_events(row)
+        self._read_limits(row, platform)
+        self._read_recipients(row)
+        self._read_protection(row)
+        self._read_channels(row, platform)
+        self._terms: dict[tuple[AddressKind, bool, bool], Any] = {}
+
+    def _read_callers(self, row: dict[str, Any]) -> None:
+        self.origins = frozenset(row["origins"])
+        self.server_addresses = frozenset(row["server_addresses"])
+        self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
+        self.has_twilio_endpoints: bool = row["twilio_endpoints"]
+
+    def _read_codes(self, row: dict[str, Any]) -> None:
         self.code_length: int = row["code_length"]
         self.code_digits: bool = row["code_digits"]
         self.code_letters: bool = row["code_letters"]
         self.new_code_on_send: bool = row["new_code_on_send"]
         self.session_seconds: int = row["session_seconds"]  # at the least; session_seconds_for has what holds
-        self.allow_voip: bool = row["allow_voip"]
-        self._read_limits(row, platform)
-        self._terms: dict[tuple[AddressKind, bool, bool], Any] = {}
-        self.server_addresses = frozenset(row["server_addresses"])
-        self.has_twilio_endpoints: bool = row["twilio_endpoints"]
-        self.secret_key_networks = tuple(ipaddress.ip_network(text) for text in row["secret_key_networks"])
+
+    def _read_events(self, row: dict[str, Any]) -> None:
+        self.events = frozenset(row["events"])  # the events of sessions that the customer's server is told
+        self.event_terms = {"types": sorted(self.events), "is_called": bool(row["event_url"])}
+        self._events: dict[str, Any] = {"events": self.event_terms} if self.events else {}
+
+    def _read_limits(self, row: dict[str, Any], platform: dict[str, int]) -> None:
+        ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
+        # By the names of the settings: each limit as it holds, the owner's or the operator's ceiling. 0 is none.
+        self.limits: dict[str, int] = {name: bounded(row[name], ceilings.get(name, 0)) for name in LIMITS}
+        self.wrong_limits = {window.setting: self.limits[window.setting] for window in project_terms.WRONG_CODES}
+        self.send_limits = {window.setting: self.limits[window.setting] for window in project_terms.SENDS}
+        # Safe lists are the owner's, the ceiling is not.
+        self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in project_terms.SENDS}
+        self._guessing = {term: row[setting] for term, setting in project_terms.GUESSING.items()}
+        self.platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
+
+    def _read_recipients(self, row: dict[str, Any]) -> None:
         self.countries = frozenset(row["countries"])
+        self.allow_voip: bool = row["allow_voip"]
         self.lists = Lists(row["lists"])
         self.test_logins = {
             to: TestLoginConfig(revision, _bytes(sealed)) for to, (revision, sealed) in row["test_logins"].items()
         }
+
+    def _read_protection(self, row: dict[str, Any]) -> None:
         self.guard = _guard(row)
         self.risk = _risk(row)
-        self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
+        self.challenge = self._challenge(row)  # None where challenges are off
+        self.sandbox_challenge = self._puzzles() if self.is_sandbox else None
         # The running findings on guessing, as {(rule, subject): their end by the monotonic clock}. The database says
         # how long they last; this machine's clock may tell another time.
         loaded_at = time.monotonic()
         self.findings: dict[tuple[str, str], float] = {
             (rule, subject): loaded_at + left for rule, subject, left in row["findings"]
         }
-        self.challenge = self._challenge(row)  # None where challenges are off
-        self.sandbox_challenge = self._puzzles() if self.is_sandbox else None
-        self._default_channels = {
-            AddressKind.PHONE: row["default_phone_channel"],
-            AddressKind.EMAIL: row["default_email_channel"],
-        }
-        self._read_channels(row, platform)
-
-    def _read_limits(self, row: dict[str, Any], platform: dict[str, int]) -> None:
-        ceilings = {setting: platform[ceiling] for setting, ceiling in CEILINGS.items()}
-        # By the names of the settings: each limit as it holds, the owner's or the operator's ceiling. 0 is none.
-        self.limits: dict[str, int] = {name: bounded(row[name], ceilings.get(name, 0)) for name in LIMITS}
-        self.wrong_limits = {window.setting: self.limits[window.setting] for window in policy_document.WRONG_CODES}
-        self.send_limits = {window.setting: self.limits[window.setting] for window in policy_document.SENDS}
-        # Safe lists are the owner's, the ceiling is not.
-        self._safe_send_limits = {window.setting: ceilings.get(window.setting, 0) for window in policy_document.SENDS}
-        self._guessing = {term: row[setting] for term, setting in policy_document.GUESSING.items()}
-        self.platform_sms_a_day = 0 if self.is_sandbox else platform["sms_per_recipient_a_day"]
 
     def _read_channels(self, row: dict[str, Any], platform: dict[str, int]) -> None:
         self.active_channels = frozenset(item["type"] for item in row["channels"])  # served by a provider or not
         ceiling = platform["max_daily_budget"]
         channels = [channel_of(item, site_url=self.site_url, budget_ceiling=ceiling) for item in row["channels"]]
         # E-mail is no out-of-band authenticator (NIST SP 800-63B-4, section 3.1.3.1).
-        left_out = {ChannelType.EMAIL.value} if row["assurance"] == Assurance.NIST else set()
+        self.barred_channels = {ChannelType.EMAIL.value} if row["assurance"] == Assurance.NIST else set()
         self.channels = {
-            channel.type: channel for channel in channels if channel.providers and channel.type not in left_out
+            channel.type: channel
+            for channel in channels
+            if channel.providers and channel.type not in self.barred_channels
         }
         self.budgets = {
             channel.type: channel.daily_budget for channel in self.channels.values() if channel.daily_budget is not None
@@ -159,6 +171,11 @@ class ProjectConfig:
             channel.type: channel.cost_budget for channel in self.channels.values() if channel.cost_budget is not None
         }
         self.spent_months = frozenset(channel.type for channel in self.channels.values() if channel.is_month_spent)
+        self.fallback: dict[str, int] = dict(row["fallback"])  # seconds to wait, by channel, in the order of trial
+        self._default_channels = {
+            AddressKind.PHONE: row["default_phone_channel"],
+            AddressKind.EMAIL: row["default_email_channel"],
+        }
 
     @property
     def hands_out_puzzles(self) -> bool:
@@ -178,14 +195,14 @@ class ProjectConfig:
         """Return the terms for such recipients, as the SQL functions take them: serialised once for each kind."""
         key = kind, is_unlimited, is_simulated
         if key not in self._terms:
-            self._terms[key] = policy_document.serialised(
+            self._terms[key] = project_terms.serialised(
                 {
                     "language": self.language,
                     "draws_new_code": self.new_code_on_send,
-                    "sends": policy_document.limits_of(
-                        policy_document.SENDS, self.send_limits_for(is_unlimited=is_unlimited)
+                    "sends": project_terms.limits_of(
+                        project_terms.SENDS, self.send_limits_for(is_unlimited=is_unlimited)
                     ),
-                    "wrong_codes": policy_document.wrong_code_limits(self.wrong_limits_for(is_simulated=is_simulated)),
+                    "wrong_codes": project_terms.wrong_code_limits(self.wrong_limits_for(is_simulated=is_simulated)),
                     "strangers": self._guessing,
                     # A budget of no message refuses the next one, which is what one in money means once it is spent.
                     "budgets": {**self.budgets, **dict.fromkeys(self.spent_costs, 0)},
@@ -220,8 +237,8 @@ class ProjectConfig:
         return self._terms_of_check(self.wrong_limits_for(is_simulated=True))
 
     def _terms_of_check(self, limits: dict[str, int]) -> Any:
-        return policy_document.serialised(
-            {"wrong_codes": policy_document.wrong_code_limits(limits), "strangers": self._guessing, **self._events}
+        return project_terms.serialised(
+            {"wrong_codes": project_terms.wrong_code_limits(limits), "strangers": self._guessing, **self._events}
         )
 
     def channels_for(self, kind: AddressKind) -> list[ChannelConfig]:

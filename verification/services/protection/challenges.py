@@ -41,38 +41,38 @@ _puzzle_projects: TTLCache[str, ProjectConfig | None] = TTLCache(MAX_REMEMBERED)
 _away: Breaker[tuple[int, str]] = Breaker(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
 
 
-def is_asked(recipient: RecipientPolicy) -> bool:
+def is_required(policy: RecipientPolicy) -> bool:
     """Return whether the caller needs a challenge for a send to this recipient. Counts nothing."""
-    challenge, client_address = recipient.challenge, recipient.client_address
-    if challenge is None or client_address is None or recipient.is_test:
+    challenge, client_address = policy.challenge, policy.client_address
+    if challenge is None or client_address is None or policy.is_test:
         return False
-    if challenge.is_always or recipient.sandbox.needs_challenge:
+    if challenge.is_always or policy.sandbox.needs_challenge:
         return True
-    if limits.is_over_creates(recipient.project, client_address):  # a limit, which holds for known recipients, too
+    if limits.is_over_creates(policy.project, client_address):  # a limit, which holds for known recipients, too
         return True
-    if risk.wants_challenge(recipient.project, recipient.address.text):
+    if risk.wants_challenge(policy.project, policy.address.text):
         return True
-    if _suspects_caller(recipient.project, client_address):
-        return not _is_known(recipient)
-    return suspects_recipient(recipient)
+    if _has_finding_about_caller(policy.project, client_address):
+        return not _is_known(policy)
+    return is_recipient_suspicious(policy)
 
 
-def is_caller_asked(project: ProjectConfig, client_address: str) -> bool:
+def is_required_for_any_recipient(project: ProjectConfig, client_address: str) -> bool:
     """Return whether this caller needs a challenge, whoever the recipient may be. Counts nothing."""
     challenge = project.challenge
-    return challenge is not None and (challenge.is_always or is_suspected(project, client_address))
+    return challenge is not None and (challenge.is_always or is_caller_suspicious(project, client_address))
 
 
-def is_suspected(project: ProjectConfig, client_address: str) -> bool:
+def is_caller_suspicious(project: ProjectConfig, client_address: str) -> bool:
     """Return whether this caller has to prove that they are no bot. Counts nothing.
 
     The reasons: more sessions came from the client address than the project allows in ten minutes; codes are being
     guessed, in the project or by that address.
     """
-    return limits.is_over_creates(project, client_address) or _suspects_caller(project, client_address)
+    return limits.is_over_creates(project, client_address) or _has_finding_about_caller(project, client_address)
 
 
-def _suspects_caller(project: ProjectConfig, client_address: str) -> bool:
+def _has_finding_about_caller(project: ProjectConfig, client_address: str) -> bool:
     """Return whether a finding makes this caller suspicious. It asks no database."""
     network, now = limits.counted_network(project, client_address), time.monotonic()
     about_the_caller = (
@@ -86,34 +86,34 @@ def _suspects_caller(project: ProjectConfig, client_address: str) -> bool:
     return any(rule == GuardRule.SAME_GUESS and end > now for (rule, _), end in project.findings.items())
 
 
-def suspects_recipient(recipient: RecipientPolicy) -> bool:
+def is_recipient_suspicious(policy: RecipientPolicy) -> bool:
     """Return whether there is a finding about the number's prefix or country, or one may come soon.
 
     A known recipient is not suspected. Only a phone number costs a question to the database.
     """
-    terms = recipient.guard_terms()
+    terms = policy.guard_terms()
     if terms is None:
         return False
-    to = recipient.address.text
-    return bool(sql.call("guard_is_wary_of", project=recipient.project.id, address=to, guard=terms).is_wary)
+    to = policy.address.text
+    return bool(sql.call("guard_is_wary_of", project=policy.project.id, address=to, guard=terms).is_wary)
 
 
-def _is_known(recipient: RecipientPolicy) -> bool:
+def _is_known(policy: RecipientPolicy) -> bool:
     """Return whether the customer's server proved the recipient, as the traffic guard counts it."""
-    project, days = recipient.project, recipient.project.guard.known_days
+    project, days = policy.project, policy.project.guard.known_days
     if not days:
         return False
-    to = recipient.address.text
+    to = policy.address.text
     return bool(sql.call("is_known_address", project=project.id, address=to, days=days).is_known_address)
 
 
-def ask(recipient: RecipientPolicy) -> None:
+def ask(policy: RecipientPolicy) -> None:
     """Raise ``challenge_required`` with what a widget needs, unless the project never asks this caller for one."""
-    if recipient.may_be_challenged and recipient.project.challenge is not None:
-        _require(recipient.project.challenge)
+    if policy.may_be_challenged and policy.project.challenge is not None:
+        _require(policy.project.challenge)
 
 
-def verify(recipient: RecipientPolicy, token: str | None, *, is_asked: bool) -> bytes | None:
+def verify(policy: RecipientPolicy, token: str | None, *, is_required: bool) -> bytes | None:
     """Return the digest by which a right answer is to be used up; None where none was needed or none could be judged.
 
     A token that was not asked for is judged too: it frees the session from what others' wrong codes impose.
@@ -121,36 +121,45 @@ def verify(recipient: RecipientPolicy, token: str | None, *, is_asked: bool) -> 
     Raises ``challenge_required``, ``challenge_failed`` and ``challenge_unavailable``. Raises ``rate_limited`` for an
     address that failed so many challenges that the vendor is no longer asked.
     """
-    challenge, project = recipient.challenge, recipient.project
-    if challenge is None or not recipient.may_be_challenged:
+    challenge, project = policy.challenge, policy.project
+    if challenge is None or not policy.may_be_challenged:
         return None
-    client_address = recipient.client_address or ""
     if token is None:
-        if is_asked:
+        if is_required:
             _require(challenge)
         return None
     if challenge.provider == ChallengeProvider.ALTCHA:
-        read = (altcha.read_answer(token, project=project.public_id, key=key) for key in puzzle_keys())
-        solved = next(filter(None, read), None)
-        if solved is None:
-            _fail(project, "the answer is wrong, too old or not for this project")
-        return stored_digest(solved.puzzle, kind=ANSWER)
+        return _verify_puzzle(project, token)
+    return _verify_by_vendor(project, challenge, token, policy.client_address or "", is_required=is_required)
+
+
+def _verify_puzzle(project: ProjectConfig, token: str) -> bytes:
+    read = (altcha.read_answer(token, project=project.public_id, key=key) for key in puzzle_keys())
+    solved = next(filter(None, read), None)
+    if solved is None:
+        _fail(project, "the answer is wrong, too old or not for this project")
+    return stored_digest(solved.puzzle, kind=ANSWER)
+
+
+def _verify_by_vendor(
+    project: ProjectConfig, challenge: ChallengeConfig, token: str, client_address: str, *, is_required: bool
+) -> bytes | None:
+    """Return as :func:`verify` does; None where the vendor told nothing and the caller is let in without it."""
     limits.require_few_failed_challenges(project, client_address)
     try:
         result = _ask_vendor(project, challenge, token)
     except BulkheadFull:
         # Whoever sends many answers at once brings this about. It tells nothing of the vendor, and so opens nothing.
         log.warning("project %s: too many requests are waiting for an answer already.", project.id)
-        if is_asked:
+        if is_required:
             raise ApiError("challenge_unavailable") from None
         return None
-    match result.outcome:
-        case ChallengeOutcome.PASSED:
-            return stored_digest(token, kind=ANSWER)
-        case ChallengeOutcome.FAILED:
-            limits.count_failed_challenge(project, client_address)
-            _fail(project, result.reason)
-    is_let_in = challenge.fails_open or not is_asked
+    if result.outcome is ChallengeOutcome.PASSED:
+        return stored_digest(token, kind=ANSWER)
+    if result.outcome is ChallengeOutcome.FAILED:
+        limits.count_failed_challenge(project, client_address)
+        _fail(project, result.reason)
+    is_let_in = challenge.fails_open or not is_required
     level = logging.ERROR if result.outcome is ChallengeOutcome.MISCONFIGURED else logging.WARNING
     log.log(
         level,

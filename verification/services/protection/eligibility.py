@@ -28,19 +28,19 @@ STOPPED_RETRY_SECONDS = 60  # nobody knows when the operator ends the stop; a tr
 NOWHERE = "no country"  # the subject for satellite and other networks that belong to no country
 
 
-def allowed_channels(recipient: RecipientPolicy, channels: list[ChannelConfig]) -> list[ChannelConfig]:
+def allowed_channels(policy: RecipientPolicy, channels: list[ChannelConfig]) -> list[ChannelConfig]:
     """Return those of ``channels`` over which this recipient may be sent to, in their order.
 
     Raises ``recipient_not_allowed``.
     """
-    project, address = recipient.project, recipient.address
-    if subject := recipient.blocked_by:
-        raise _not_allowed(project, "block_list", _named(subject, recipient), {"entry": subject})
+    project, address = policy.project, policy.address
+    if subject := policy.blocked_by:
+        raise _not_allowed(project, "block_list", _named(subject, policy), {"entry": subject})
     reaching = [channel for channel in channels if is_reachable(address, channel.type, allow_voip=project.allow_voip)]
     if not reaching:
         figures = {"type": address.number_type.value, "country": address.country or NOWHERE}
         raise _not_allowed(project, "number_type", mask(address.text), figures)
-    if project.is_sandbox and not recipient.sandbox.is_simulated:
+    if project.is_sandbox and not policy.sandbox.is_simulated:
         # No other recipient may seem to have been verified by the sandbox's known code, or to have been sent to.
         reaching = [channel for channel in reaching if not channel.is_simulation]
         if not reaching:
@@ -54,14 +54,14 @@ def allowed_channels(recipient: RecipientPolicy, channels: list[ChannelConfig]) 
     return reaching
 
 
-def require_sending(recipient: RecipientPolicy, channel: str) -> None:
+def require_sending(policy: RecipientPolicy, channel: str) -> None:
     """Raise ``service_unavailable`` while the operator has stopped all sending, and the refusal that a sandbox forces.
 
     Nothing is sent to test logins, so nothing is refused for them.
     """
-    if recipient.is_test:
+    if policy.is_test:
         return
-    project = recipient.project
+    project = policy.project
     if project.is_stopped:
         raise ApiError(
             "service_unavailable",
@@ -69,9 +69,9 @@ def require_sending(recipient: RecipientPolicy, channel: str) -> None:
             retry_after=STOPPED_RETRY_SECONDS,
             decision=DecisionRecord(project.id, "kill_switch", "all sending"),
         )
-    if recipient.sandbox.refusal is not None:
-        outcome, retry_after = recipient.sandbox.refusal
-        raise refusal_of(project, outcome, retry_after, to=recipient.address.text, channel=channel)
+    if policy.sandbox.refusal is not None:
+        outcome, retry_after = policy.sandbox.refusal
+        raise refusal_of(project, outcome, retry_after, to=policy.address.text, channel=channel)
 
 
 def refusal_of(
@@ -96,15 +96,15 @@ def _seconds_to_next_month() -> int:
     return math.ceil((first - now).total_seconds())
 
 
-def why_not_to_send(recipient: RecipientPolicy, channel: str) -> str:
+def why_not_to_send(policy: RecipientPolicy, channel: str) -> str:
     """Return why a queued message must not be sent any more, as its ``error``; empty if it may be sent."""
-    project, address = recipient.project, recipient.address
+    project, address = policy.project, policy.address
     if project.is_stopped:
         return STOPPED
     if channel not in project.active_channels:
         return "The channel is switched off."
     is_served = not address.is_phone or not project.countries or address.country in project.countries
-    if is_served and not recipient.blocked_by:
+    if is_served and not policy.blocked_by:
         return ""
     return CATALOGUE["recipient_not_allowed"].detail
 
@@ -117,14 +117,14 @@ def _serves_country(project: ProjectConfig, channel: ChannelConfig, country: str
     return all(not allowed or country in allowed for allowed in (project.countries, channel.countries))
 
 
-def _named(subject: str, recipient: RecipientPolicy) -> str:
+def _named(subject: str, policy: RecipientPolicy) -> str:
     match subject:
         case ListSubject.CLIENT:
-            return network_of(recipient.client_address or "")
+            return network_of(policy.client_address or "")
         case ListSubject.COUNTRY:
-            return recipient.address.country
+            return policy.address.country
         case _:
-            return mask(recipient.address.text)
+            return mask(policy.address.text)
 
 
 def _not_allowed(project: ProjectConfig, rule: str, subject: str, figures: Mapping[str, object]) -> ApiError:

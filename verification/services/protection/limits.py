@@ -1,4 +1,4 @@
-"""The limits per second and per client address, counted in the cache; in each process alone while the cache is away.
+"""The limits that the cache counts: per second, per client address. While it is away, each process counts alone.
 
 The other limits stand elsewhere. Sends and wrong codes of a recipient, and budgets, guard accounts and money: they are
 counted from rows, under the recipient's lock, by ``sql/delivery/queue_message.sql`` and ``sql/sessions``. The traffic
@@ -12,7 +12,7 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from limits import RateLimitItem, RateLimitItemPerMinute, RateLimitItemPerSecond
@@ -20,7 +20,7 @@ from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis.exceptions import RedisError
 
-from verification.core import ids, metrics, valkey
+from verification.core import metrics, valkey
 from verification.core.caching import Breaker, Cached, Cooldown
 from verification.core.errors import ApiError, DecisionRecord
 from verification.core.networks import is_neighbour, read_address
@@ -281,23 +281,3 @@ def _count(limiter: FixedWindowRateLimiter, item: RateLimitItem, who: str) -> tu
 
 def _seconds_until(moment: float) -> int:
     return max(1, math.ceil(moment - time.time()))
-
-
-class RequestColumns(NamedTuple):
-    """What a row keeps of its request, by the names of the columns and of the SQL functions' parameters."""
-
-    request: str | None
-    caller_request: str
-    subnet: str
-
-
-NO_REQUEST = RequestColumns(None, "", "")  # a send that no request asked for
-
-
-def request_columns(project: ProjectConfig, request_id: str, client_address: str | None) -> RequestColumns:
-    """Return what a row keeps of a request.
-
-    A ``client_address`` of None is the customer's own server, whose network tells nothing.
-    """
-    subnet = "" if client_address is None else subnet_of(project, client_address)
-    return RequestColumns(*ids.request_id_columns(request_id), subnet)

@@ -12,13 +12,13 @@ from django.utils import timezone
 from verification.core import addresses
 from verification.core.session_rules import CHANNEL_BLOCK_SECONDS, WRONG_CODES_DIVISORS
 from verification.models import ChannelType, Message, Recipient, WrongCode
-from verification.services.projects import policy_document
+from verification.services.projects import project_terms
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.recipient import policy_for
 
 LONGEST_OF_SENDS, LONGEST_OF_WRONG_CODES = (
     timedelta(seconds=max(window.seconds for window in windows))
-    for windows in (policy_document.SENDS, policy_document.WRONG_CODES)
+    for windows in (project_terms.SENDS, project_terms.WRONG_CODES)
 )
 BLOCK = timedelta(seconds=CHANNEL_BLOCK_SECONDS)
 
@@ -49,8 +49,8 @@ def limits_used(recipient: Recipient) -> list[LimitUse]:
     sends = _latest_sends(recipient, max(send_limits.values()))
     wrong = _latest_wrong_codes(recipient, max(wrong_limits.values()))
     return [
-        *_uses("codes sent", sends, send_limits, policy_document.SENDS),
-        *_uses("wrong codes", wrong, wrong_limits, policy_document.WRONG_CODES),
+        *_uses("codes sent", sends, send_limits, project_terms.SENDS),
+        *_uses("wrong codes", wrong, wrong_limits, project_terms.WRONG_CODES),
     ]
 
 
@@ -84,7 +84,7 @@ def _latest_wrong_codes(recipient: Recipient, number: int) -> list[datetime]:
 
 
 def _uses(
-    what: str, moments: Sequence[datetime], limits: Mapping[str, int], windows: Sequence[policy_document.Window]
+    what: str, moments: Sequence[datetime], limits: Mapping[str, int], windows: Sequence[project_terms.Window]
 ) -> list[LimitUse]:
     now = timezone.now()
     found = []

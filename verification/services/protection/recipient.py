@@ -11,7 +11,7 @@ from verification.core import crypto
 from verification.core.addresses import Address, mask
 from verification.core.session_rules import WRONG_CODES_THAT_LOCK
 from verification.models import GuardMode, GuardRule, Session, Subscription
-from verification.services.projects import policy_document
+from verification.services.projects import project_terms
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, TestLoginConfig
 from verification.services.protection.limits import counted_network
 
@@ -118,7 +118,7 @@ class RecipientPolicy(NamedTuple):
         project, address = self.project, self.address
         terms = project.terms_for(address.kind, is_unlimited=self.is_unlimited, is_simulated=self.sandbox.is_simulated)
         if project.platform_sms_a_day and address.is_phone:
-            return policy_document.with_erased(terms, crypto.erased_address(address.text))
+            return project_terms.with_erased(terms, crypto.erased_address(address.text))
         return terms
 
     def guard_terms(self, *, is_manual: bool = False, is_handed: bool = False) -> Any:

@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook
 
@@ -46,11 +47,11 @@ STOPPED = "A risk check ("  # how the error of a message begins that was not sen
 _tokens: TTLCache[int, str] = TTLCache(fresh_seconds=TOKEN_SECONDS)  # by project
 
 
-def why_not_to_send(message: ClaimedMessage, recipient: RecipientPolicy) -> str:
+def why_not_to_send(message: ClaimedMessage, policy: RecipientPolicy) -> str:
     """Return why the message must not be sent, as its ``error``; empty where nobody is asked, or all let it pass."""
-    project, address = recipient.project, recipient.address
+    project, address = policy.project, policy.address
     checks = project.risk.checks.get(message.channel, ())
-    if not checks or not address.is_phone or recipient.is_unlimited or _is_known(project, address.text):
+    if not checks or not address.is_phone or policy.is_unlimited or _is_known(project, address.text):
         return ""
     earlier = _earlier(message)
     facts = _facts(message)
@@ -76,7 +77,7 @@ def wants_challenge(project: ProjectConfig, to: str) -> bool:
     if not any("callback" in checks for checks in project.risk.checks.values()):
         return False
     asked = {"recipient__project_id": project.id, "recipient__address": to, "check_name": "callback"}
-    last = RiskVerdict.objects.filter(**asked, created_at__gt=timezone.now() - KEPT).order_by("-created_at")
+    last = RiskVerdict.objects.filter(**asked, created_at__gt=Now() - KEPT).order_by("-created_at")
     return last.values_list("verdict", flat=True).first() == Verdict.CHALLENGE.value
 
 
@@ -102,7 +103,7 @@ def _is_known(project: ProjectConfig, to: str) -> bool:
 
 def _earlier(message: ClaimedMessage) -> dict[str, Judgement]:
     """Return the last verdict of each check within a day. One that did not answer is asked once for a message."""
-    rows = RiskVerdict.objects.filter(recipient_id=message.recipient_id, created_at__gt=timezone.now() - KEPT)
+    rows = RiskVerdict.objects.filter(recipient_id=message.recipient_id, created_at__gt=Now() - KEPT)
     rows = rows.filter(~Q(verdict=Verdict.UNKNOWN.value) | Q(message_id=message.id)).order_by("created_at")
     return {row.check_name: Judgement(Verdict(row.verdict), row.reason) for row in rows}
 
@@ -178,7 +179,7 @@ def _signed(secrets: list[str], text: str) -> dict[str, str]:
 def _is_spent(project: ProjectConfig) -> bool:
     if not project.risk.per_day:
         return False
-    asked = RiskVerdict.objects.filter(project_id=project.id, created_at__gt=timezone.now() - timedelta(days=1))
+    asked = RiskVerdict.objects.filter(project_id=project.id, created_at__gt=Now() - timedelta(days=1))
     return asked[: project.risk.per_day].count() >= project.risk.per_day
 
 

@@ -29,7 +29,7 @@ def suppress(*, project_id: int, recipient_id: int, channel: str, reason: str = 
         recipient_id=recipient_id,
         channel=channel,
         lifted_at=None,
-        defaults={"project_id": project_id, "reason": (reason or NO_REASON)[:REASON_MAX_LENGTH]},
+        defaults={"project_id": project_id, "reason": sql.text(reason or NO_REASON, REASON_MAX_LENGTH)},
     )
 
 

@@ -25,7 +25,7 @@ from verification.core.ids import generate_hook_secret
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.services.projects.ceilings import require_budget_below_ceiling
-from verification.services.providers import quotas
+from verification.services.providers import capacity
 from verification.services.providers.http_client import http_client
 from verification.services.providers.store import ProviderStore
 
@@ -90,8 +90,8 @@ def add_provider(
         raise UserError(_("A provider's name must have 1 to {most} characters.").format(most=most))
     store_settings(provider, values)
     with transaction.atomic():
-        quotas.require_room(project, channel, provider_type)
-        quotas.require_connections(provider)
+        capacity.require_room(project, channel, provider_type)
+        capacity.require_connections(provider)
         require_free_name(provider)
         provider.save()
         bring_channel(provider)

@@ -17,7 +17,7 @@ from verification.core.addresses import domain_of
 from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed
 from verification.models import Project, Provider, RoutingRule, SenderRule
-from verification.services.providers import quotas
+from verification.services.providers import capacity
 from verification.services.providers.accounts import adapter_of, hook_url, is_known
 from verification.services.providers.latency import LatencyProfile, latencies_of
 from verification.services.providers.prices import PriceBook, book_of
@@ -99,7 +99,7 @@ def _load_live(project_id: int, channel: str) -> list[LiveProvider]:
     live = (
         _live_provider(row, timezone.now() - row.asked_at, latencies.get(row.pk, LatencyProfile()))
         for row in rows
-        if is_known(row.type) and not quotas.why_unfit(row.project, row.type)
+        if is_known(row.type) and not capacity.why_unfit(row.project, row.type)
     )
     return [provider for provider in live if provider is not None]
 

@@ -17,7 +17,7 @@ from verification.core.formats import grouped
 from verification.core.ids import generate_hook_secret
 from verification.models import DeliveryAttempt, Message, Provider
 from verification.models.audit import change_row, fields_of, save_changes
-from verification.services.providers import quotas
+from verification.services.providers import capacity
 from verification.services.providers.accounts import hook_url, is_known, require_free_name, store_settings
 
 # Attempts of a provider that one transaction unlinks: some seconds of the database's work, for which receipts wait.
@@ -41,7 +41,7 @@ def change_provider(row: Provider, values: Mapping[str, Any], settings: Mapping[
         require_free_name(row)
     if settings and _differ(row, settings):
         changed += _store(row, settings)
-        quotas.require_connections(row)
+        capacity.require_connections(row)
     save_changes(row, changed)
     return bool(changed)
 

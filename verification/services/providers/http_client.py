@@ -14,7 +14,7 @@ from verification.core.caching import Cached
 class BoundedHttpClient(HttpClient):
     """The client whose requests count in the bulkhead of web processes.
 
-    Who asks on behalf of a project says so by :func:`bulkhead`; this is for what is asked without.
+    Callers acting for a project enter :func:`bulkhead` themselves; all other requests are counted here, for no project.
     """
 
     def request(self, *arguments: Any, **options: Any) -> HttpAnswer:

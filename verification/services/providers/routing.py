@@ -83,7 +83,7 @@ def providers_for(
     """
     serving = [
         provider
-        for provider in live_providers(project_id, channel)
+        for provider in of_its_kind(live_providers(project_id, channel), address)
         if provider.id not in left_out and (not provider.adapter.needs_start or str(provider.id) in accounts)
     ]
     if pinned_id is not None:
@@ -91,6 +91,18 @@ def providers_for(
     return order_of(
         serving, project_id=project_id, channel=channel, address=address, country=country, routing=routing, seed=seed
     )
+
+
+def of_its_kind(providers: Iterable[LiveProvider], address: str) -> list[LiveProvider]:
+    """Return the sandbox for its own recipients and the others for all others, where the sandbox serves besides others.
+
+    It is asked of all that serve a channel: an inbox does not stand in for a sandbox that failed on demand.
+    """
+    found = list(providers)
+    if not any(provider.adapter.is_simulation for provider in found):
+        return found
+    is_simulated = outcome_of(address) is not None
+    return [provider for provider in found if provider.adapter.is_simulation is is_simulated]
 
 
 def order_of(
@@ -103,11 +115,11 @@ def order_of(
     routing: RoutingConfig,
     seed: int | None,
 ) -> Order:
-    """The order of trial of these providers for a recipient, as :func:`providers_for` describes it."""
+    """The order of trial of these providers for a recipient, as :func:`providers_for` describes it.
+
+    They are those that :func:`of_its_kind` left.
+    """
     fitting = [each for each in serving if each.serves(address) and not each.is_paused_in(country)]
-    is_simulated = outcome_of(address) is not None
-    if any(provider.adapter.is_simulation for provider in fitting):
-        fitting = [provider for provider in fitting if provider.adapter.is_simulation is is_simulated]
     if len(fitting) < 2:
         return Order(fitting, Choice.ONLY)
     chance = random.Random(seed)  # noqa: S311  (nothing to be guessed)

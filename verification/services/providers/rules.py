@@ -15,7 +15,7 @@ from verification.models import ChannelType, Project, Provider, RoutingRule
 from verification.services.projects.channel_config import FIXED_ORDER
 from verification.services.projects.snapshot import load_project
 from verification.services.providers.active import LiveProvider, forget_providers, live_providers
-from verification.services.providers.routing import order_of
+from verification.services.providers.routing import of_its_kind, order_of
 
 DRAWS = 400  # of an order that is drawn: a share is then right to two or three of a hundred
 WHOLE = 100  # of a hundred messages
@@ -81,6 +81,14 @@ def preview(proposal: Proposal, example: str) -> list[FirstAsked]:
     ]
 
 
+def replaced_by(proposal: Proposal) -> list[RoutingRule]:
+    """Return the rules that end with this one: its provider's for this place, and those of others if it is for all."""
+    own = RoutingRule.objects.filter(
+        project=proposal.project, provider=proposal.provider, country=proposal.country
+    ).exclude(percent=proposal.percent)
+    return [*own, *(_others(proposal) if proposal.percent == WHOLE else ())]
+
+
 @transaction.atomic
 def set_rule(proposal: Proposal) -> RoutingRule:
     """Make or change a rule. One for all messages of a place takes the place of the others' parts of it."""
@@ -137,13 +145,15 @@ def _with(live: Iterable[LiveProvider], proposal: Proposal) -> list[LiveProvider
 def _first(proposal: Proposal, live: Iterable[LiveProvider], place: str) -> dict[int, int]:
     project, channel = load_project(proposal.project.pk), proposal.provider.channel
     config = project and project.channels.get(channel)
+    address = _address(channel, place)
+    serving = of_its_kind(live, address)
     drawn: Counter[int] = Counter()
     for seed in range(DRAWS):
         order = order_of(
-            live,
+            serving,
             project_id=proposal.project.pk,
             channel=channel,
-            address=_address(channel, place),
+            address=address,
             country=place,
             routing=config.routing if config else FIXED_ORDER,
             seed=seed,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 
-from django.db import InterfaceError, OperationalError, connection
+from django.db import Error, connection
 
+from verification import sql
 from verification.core import tracing
 from verification.models import Message
 
@@ -19,8 +20,8 @@ def store(message_id: int) -> None:
         return
     try:
         Message.objects.filter(pk=message_id).update(traceparent=traceparent)
-    except (OperationalError, InterfaceError):
-        if connection.in_atomic_block:
+    except Error as error:
+        if connection.in_atomic_block or not sql.is_away(error):
             raise
         log.warning("message %s: its trace could not be kept.", message_id)  # it is sent all the same
 
@@ -37,7 +38,6 @@ def of_session(session_id: str | None) -> str | None:
 
 def _newest(**which: int | str) -> str | None:
     kept = Message.objects.filter(traceparent__isnull=False, **which).order_by("-created_at")
-    try:
+    with sql.unless_away():
         return kept.values_list("traceparent", flat=True).first()
-    except (OperationalError, InterfaceError):
-        return None
+    return None

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
+from verification.models import ChannelType
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection.eligibility import allowed_channels
@@ -55,18 +56,18 @@ def project_channels(project: ProjectConfig) -> list[ChannelAnswer]:
     return session_channels(project.channels.values(), blocks={}, active=without_start, link_payload="")
 
 
-def usable_channels(recipient: RecipientPolicy, channel_type: str | None) -> list[ChannelConfig]:
+def usable_channels(policy: RecipientPolicy, channel_type: str | None) -> list[ChannelConfig]:
     """Return the channels that a code could go over, the preferred first. With ``channel_type`` it is that one alone.
 
     Raises ``channel_not_available`` where the project has none for this kind of recipient. Raises
     ``recipient_not_allowed`` where a list, the country or the type of the number rules out all of them.
     """
-    available = recipient.project.preferred_channels(recipient.address.kind)
+    available = policy.project.preferred_channels(policy.address.kind)
     if channel_type is not None:
         available = [channel for channel in available if channel.type == channel_type]
     if not available:
-        raise _not_available(recipient.address, channel_type)
-    return available if recipient.is_test else allowed_channels(recipient, available)
+        raise _not_available(policy.project, policy.address, channel_type)
+    return available if policy.is_test else allowed_channels(policy, available)
 
 
 def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | None = None) -> str:
@@ -79,9 +80,11 @@ def bot_link(channel: ChannelConfig, link_payload: str, *, provider_id: int | No
     return next(filter(None, (bot.link(link_payload) for bot in asked_for or bots)), "")
 
 
-def _not_available(address: Address, channel_type: str | None) -> ApiError:
+def _not_available(project: ProjectConfig, address: Address, channel_type: str | None) -> ApiError:
     recipients = "phone numbers" if address.is_phone else "e-mail addresses"
-    if channel_type is None:
+    if not address.is_phone and ChannelType.EMAIL in project.barred_channels:
+        detail = "The project's assurance level (NIST SP 800-63B-4) allows no codes by e-mail."
+    elif channel_type is None:
         detail = f"The project has no active channel for {recipients}. Its owner sets one up in the panel."
     else:
         detail = f"The project has no active channel {channel_type} for {recipients}. See the list of channels."

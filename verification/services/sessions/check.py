@@ -17,8 +17,8 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import limits
 from verification.services.protection.eligibility import refusal_of
 from verification.services.protection.guard import guessing
-from verification.services.protection.limits import request_columns
 from verification.services.protection.recipient import sandbox_policy
+from verification.services.sessions.request_columns import request_columns
 
 _CODE = re.compile(rf"[0-9A-Za-z]{{1,{MAX_GUESS_CHARACTERS}}}")
 
@@ -46,12 +46,12 @@ class VerifiedAddress:
 def check_code(
     *, project: ProjectConfig, session_id: str, code: str, client_address: str | None, request_id: str = ""
 ) -> CheckedCode:
-    """Spend one attempt and compare. The count is committed before this returns or raises.
+    """Spend one try and compare. The count is committed before this returns or raises.
 
     A ``client_address`` of None stands for the customer's own server, for all of whose users no network can be counted.
 
     Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, and what a session that is not open raises.
-    Raises ``rate_limited`` for a client network that seems to guess; that spends no attempt.
+    Raises ``rate_limited`` for a client network that seems to guess; that spends no try.
     """
     network = "" if client_address is None else limits.counted_network(project, client_address)
     columns = request_columns(project, request_id, client_address)

@@ -48,12 +48,12 @@ def generate_code(length: int, *, digits: bool = True, letters: bool = False) ->
     return "".join(secrets.choice(characters) for _ in range(length))
 
 
-def new_session_code(recipient: RecipientPolicy) -> DrawnCode:
+def new_session_code(policy: RecipientPolicy) -> DrawnCode:
     """Draw the code of a new session, and the session's id. A test login gets its fixed code."""
     session_id = ids.generate_session_id()
-    project, login = recipient.project, recipient.test_login
+    project, login = policy.project, policy.test_login
     if login is not None:
-        fixed = decrypt(login.sealed_code, binding=crypto.test_login_binding(project.public_id, recipient.address.text))
+        fixed = decrypt(login.sealed_code, binding=crypto.test_login_binding(project.public_id, policy.address.text))
         settings = CodeSettings(
             len(fixed),
             any(c in string.digits for c in fixed),
@@ -61,19 +61,19 @@ def new_session_code(recipient: RecipientPolicy) -> DrawnCode:
         )
         return _seal(fixed, session_id, settings, test_login=login.revision)
     settings = CodeSettings(project.code_length, project.code_digits, project.code_letters)
-    return _seal(_generate(recipient, settings), session_id, settings)
+    return _seal(_generate(policy, settings), session_id, settings)
 
 
-def replacement_code(recipient: RecipientPolicy, session_id: str, settings: CodeSettings) -> DrawnCode:
+def replacement_code(policy: RecipientPolicy, session_id: str, settings: CodeSettings) -> DrawnCode:
     """Draw another code for a session that has one, with the same length and characters."""
-    return _seal(_generate(recipient, settings), session_id, settings)
+    return _seal(_generate(policy, settings), session_id, settings)
 
 
-def _generate(recipient: RecipientPolicy, settings: CodeSettings) -> str:
+def _generate(policy: RecipientPolicy, settings: CodeSettings) -> str:
     """Draw a code. A recipient of the sandbox gets the fixed one, or one that no test can know."""
-    policy = recipient.sandbox
-    fixed = sandbox.fixed_code(settings.length, digits=settings.digits) if policy.is_simulated else None
-    if fixed and policy.has_known_code:
+    forced = policy.sandbox
+    fixed = sandbox.fixed_code(settings.length, digits=settings.digits) if forced.is_simulated else None
+    if fixed and forced.has_known_code:
         return fixed
     while True:
         code = generate_code(settings.length, digits=settings.digits, letters=settings.letters)

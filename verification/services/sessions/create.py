@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 
@@ -17,12 +17,12 @@ from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, limits
 from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
-from verification.services.protection.limits import RequestColumns, request_columns
 from verification.services.protection.recipient import RecipientPolicy, forget_bot, policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import ChannelAnswer, session_channels, usable_channels
 from verification.services.sessions.code import new_session_code
 from verification.services.sessions.lookup import find_open
+from verification.services.sessions.request_columns import RequestColumns, request_columns
 from verification.services.sessions.send import queue_code
 from verification.services.texts.rendering import best_language
 from verification.worker import wake
@@ -62,6 +62,35 @@ class OpenedSession:
     is_sent: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _AdmittedCreate:
+    """A create that only the recipient's rows may still refuse, with all that ``open_session`` is told of it.
+
+    The code may go over ``channels``, in this order. ``used_answer`` is the digest of a challenge's answer that is to
+    be used up.
+    """
+
+    policy: RecipientPolicy
+    options: CreateOptions
+    channels: list[ChannelConfig]
+    columns: RequestColumns
+    used_answer: bytes | None
+
+
+class _SessionRow(NamedTuple):
+    """What ``open_session`` returns. After a refusal only its outcome, the wait and the channel are of use."""
+
+    outcome: str
+    retry_after: int | None
+    session_id: str
+    expires_at: datetime
+    sent_to: str | None
+    message_id: int | None
+    blocks: dict[str, int]
+    active: list[str]
+    link_payload: str
+
+
 def create_session(project: ProjectConfig, address: Address, options: CreateOptions) -> OpenedSession:
     """Return the recipient's live session, or open one, and send its code.
 
@@ -69,20 +98,19 @@ def create_session(project: ProjectConfig, address: Address, options: CreateOpti
     ``recipient_not_allowed``, ``too_many_attempts``, ``too_many_sends`` and ``service_unavailable`` (sending is
     stopped). Raises ``rate_limited`` for the client address, the project's second, or a spent budget of the day.
     """
-    recipient = policy_for(project, address, client_address=options.client_address)
+    policy = policy_for(project, address, client_address=options.client_address)
     with RecordedRefusals(project, to=address.text):
-        channels, used_answer = _admit(recipient, options)
-        columns = request_columns(project, options.request_id, options.client_address)
-        row = _open_or_find(recipient, options, channels, used_answer, columns)
-        is_renewed = row.outcome == "renew"
-        if is_renewed:
+        create = _admit(policy, options)
+        row = _open_or_find(create)
+        is_code_renewed = False
+        if row.outcome == "renew":
             # A code is bound to the id of its session, and only now is it known that this one was open already. So its
             # new code is sent as a re-send, and the session is read anew: three more round trips, for
             # `new_code_on_send`.
-            is_renewed = _renew(recipient, row, columns)
-            row = _open_or_find(recipient, replace(options, send=False), channels, None, columns)
+            is_code_renewed = _renew(create, row)
+            row = _open_or_find(replace(create, options=replace(options, send=False), used_answer=None))
         if row.outcome == "too_many_attempts" and options.challenge_token is None:
-            challenges.ask(recipient)
+            challenges.ask(policy)
         if row.outcome != "opened":
             raise refusal_of(project, row.outcome, row.retry_after, to=address.text, channel=row.sent_to)
         if row.message_id is not None:
@@ -98,98 +126,90 @@ def create_session(project: ProjectConfig, address: Address, options: CreateOpti
                 active=row.active,
                 link_payload=row.link_payload,
             ),
-            is_sent=is_renewed or row.message_id is not None or (options.send and recipient.is_test),
+            is_sent=is_code_renewed or row.message_id is not None or (options.send and policy.is_test),
         )
 
 
-def _admit(recipient: RecipientPolicy, options: CreateOptions) -> tuple[list[ChannelConfig], bytes | None]:
-    """Return the channels that the code may go over, and the digest of a challenge's answer that is to be used up.
+def _admit(policy: RecipientPolicy, options: CreateOptions) -> _AdmittedCreate:
+    """Return what ``open_session`` is told, or raise a refusal that needs no look at the recipient's rows.
 
-    The order of the refusals is part of the API. Raises those that need no look at the recipient's rows.
+    The order of the refusals is part of the API.
     """
-    project, over_limit, is_asked = recipient.project, None, False
+    project, refusal, is_required = policy.project, None, False
     if options.client_address is not None:
         # Asked before this create is counted: a caller is over the limit when one more would be too many.
-        is_asked = challenges.is_asked(recipient)
+        is_required = challenges.is_required(policy)
         # Counted before the recipient is judged: refused creates count too, or lists could be probed without a limit.
-        over_limit = limits.count_create(project, options.client_address)
-    if over_limit and project.challenge is None:
-        raise over_limit
+        refusal = limits.count_create(project, options.client_address)
+    if refusal and project.challenge is None:
+        raise refusal
     limits.count_request(project)
-    channels = usable_channels(recipient, options.channel_type)
+    channels = usable_channels(policy, options.channel_type)
     if options.send:
-        require_sending(recipient, channels[0].type)
+        require_sending(policy, channels[0].type)
     # Verified after all refusals that need no vendor, so that none of them costs the caller an answer.
-    is_asked = is_asked or over_limit is not None
-    used_answer = challenges.verify(recipient, options.challenge_token, is_asked=is_asked)
+    is_required = is_required or refusal is not None
+    used_answer = challenges.verify(policy, options.challenge_token, is_required=is_required)
     # A passed challenge lifts the limit. A vendor that is away lifts nothing, even where the project lets callers in.
-    if over_limit and used_answer is None:
-        raise over_limit
-    if recipient.sandbox.forgets_bot:
-        forget_bot(project, recipient.address.text)
-    return channels, used_answer
+    if refusal and used_answer is None:
+        raise refusal
+    if policy.sandbox.forgets_bot:
+        forget_bot(project, policy.address.text)
+    columns = request_columns(project, options.request_id, options.client_address)
+    return _AdmittedCreate(policy, options, channels, columns, used_answer)
 
 
-def _open_or_find(
-    recipient: RecipientPolicy,
-    options: CreateOptions,
-    channels: list[ChannelConfig],
-    used_answer: bytes | None,
-    columns: RequestColumns,
-) -> Any:
-    if options.reference is None:
-        return _call(recipient, options, channels, used_answer, columns)
-    # In one transaction, so that no event of the session is told without it.
+def _open_or_find(create: _AdmittedCreate) -> _SessionRow:
+    """Return the row of ``open_session``, which opens a session or finds the live one, and queues its message."""
+    arguments, reference = _arguments(create), create.options.reference
+    if reference is None:
+        found: _SessionRow = sql.call("open_session", **arguments)
+        return found
+    # In one transaction, so that no event of the session is told without its reference.
     with transaction.atomic():
-        row = _call(recipient, options, channels, used_answer, columns)
+        row: _SessionRow = sql.call("open_session", **arguments)
         if row.outcome == "opened":
-            Session.objects.filter(pk=row.session_id).exclude(reference=options.reference).update(
-                reference=options.reference
-            )
+            Session.objects.filter(pk=row.session_id).exclude(reference=reference).update(reference=reference)
     return row
 
 
-def _call(
-    recipient: RecipientPolicy,
-    options: CreateOptions,
-    channels: list[ChannelConfig],
-    used_answer: bytes | None,
-    columns: RequestColumns,
-) -> Any:
-    project, address = recipient.project, recipient.address
-    new = new_session_code(recipient)
-    return sql.call(
-        "open_session",
-        project=project.id,
-        address=address.text,
-        forgotten=crypto.forgotten_address(project.id, address.text),
-        session=new.session_id,
-        code_digest=new.digest,
-        code_encrypted=new.encrypted,
-        code_length=new.settings.length,
-        code_digits=new.settings.digits,
-        code_letters=new.settings.letters,
-        attempts_max=recipient.attempts_max(new.settings.length),
-        link_payload=ids.generate_link_payload(),
-        lives_seconds=recipient.session_seconds,
-        language=best_language(options.preferred_languages, project.languages),
-        test_login=new.test_login,
-        challenge=used_answer,
-        send=options.send,
-        type=options.channel_type,
-        channels=[channel.type for channel in channels],
-        message=ids.generate_message_id(),
-        terms=recipient.terms,
-        guard=recipient.guard_terms(),
-        **columns._asdict(),
-    )
+def _arguments(create: _AdmittedCreate) -> dict[str, Any]:
+    """Return what ``open_session`` is called with: a code and ids newly drawn, which it drops if a session is live."""
+    policy, options = create.policy, create.options
+    project, address, new = policy.project, policy.address, new_session_code(policy)
+    return {
+        "project": project.id,
+        "address": address.text,
+        # What stands in place of the address for a day after an erasure: one who comes back keeps that day's counts.
+        "forgotten": crypto.forgotten_address(project.id, address.text),
+        "session": new.session_id,
+        "code_digest": new.digest,
+        "code_encrypted": new.encrypted,
+        "code_length": new.settings.length,
+        "code_digits": new.settings.digits,
+        "code_letters": new.settings.letters,
+        "attempts_max": policy.attempts_max(new.settings.length),
+        "link_payload": ids.generate_link_payload(),
+        "lives_seconds": policy.session_seconds,
+        "language": best_language(options.preferred_languages, project.languages),
+        "test_login": new.test_login,
+        "challenge": create.used_answer,
+        "send": options.send,
+        "type": options.channel_type,
+        "channels": [channel.type for channel in create.channels],
+        "message": ids.generate_message_id(),
+        "terms": policy.terms,
+        "guard": policy.guard_terms(),
+        **create.columns._asdict(),
+    }
 
 
-def _renew(recipient: RecipientPolicy, row: Any, columns: RequestColumns) -> bool:
+def _renew(create: _AdmittedCreate, row: _SessionRow) -> bool:
     """Send a new code of the session, unless another caller has just done so. Return whether it was sent."""
-    project = recipient.project
+    policy, project = create.policy, create.policy.project
+    assert row.sent_to is not None  # a session whose code is renewed has a channel
     try:
-        queue_code(recipient, find_open(project, row.session_id), project.channels[row.sent_to], columns)
+        queue_code(policy, find_open(project, row.session_id), project.channels[row.sent_to], create.columns)
     except ApiError as refusal:
         if refusal.problem_code != "channel_timeout":
             raise

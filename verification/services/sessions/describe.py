@@ -85,18 +85,18 @@ def describe_settings(
     They include a challenge only where this caller would be asked for one.
     """
     if session_id is None:
-        is_asked = challenges.is_caller_asked(project, client_address)
+        is_required = challenges.is_required_for_any_recipient(project, client_address)
         return SettingsAnswer(
             language=best_language(preferred_languages, project.languages) or project.language,
             project_name=project.name,
             code=CodeSettings(project.code_length, project.code_digits, project.code_letters),
-            challenge=project.challenge if is_asked else None,
+            challenge=project.challenge if is_required else None,
         )
     session = find_live(project, session_id)
-    recipient = policy_for(project, session.address, client_address=client_address, is_test=session.is_test)
+    policy = policy_for(project, session.address, client_address=client_address, is_test=session.is_test)
     return SettingsAnswer(
         language=session.language,
         project_name=project.name,
         code=session.code,
-        challenge=recipient.challenge if challenges.is_asked(recipient) else None,
+        challenge=policy.challenge if challenges.is_required(policy) else None,
     )

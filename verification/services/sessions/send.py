@@ -13,12 +13,12 @@ from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges
 from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
-from verification.services.protection.limits import NO_REQUEST, RequestColumns, request_columns
 from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import ChannelAnswer, bot_link, session_channel, usable_channels
 from verification.services.sessions.code import replacement_code
 from verification.services.sessions.lookup import FoundSession, find_open, record_session_refusal
+from verification.services.sessions.request_columns import NO_REQUEST, RequestColumns, request_columns
 from verification.worker import wake
 
 
@@ -48,13 +48,13 @@ def resend_code(project: ProjectConfig, session_id: str, options: ResendOptions)
     ``service_unavailable``.
     """
     session = find_open(project, session_id)
-    recipient = policy_for(project, session.address, client_address=options.client_address, is_test=session.is_test)
+    policy = policy_for(project, session.address, client_address=options.client_address, is_test=session.is_test)
     with RecordedRefusals(project, to=session.address.text, session_id=session.id):
-        channel = _channel_for(recipient, session, options.channel_type)
-        is_asked = challenges.is_asked(recipient)
-        used_answer = challenges.verify(recipient, options.challenge_token, is_asked=is_asked)
+        channel = _channel_for(policy, session, options.channel_type)
+        is_required = challenges.is_required(policy)
+        used_answer = challenges.verify(policy, options.challenge_token, is_required=is_required)
         row = queue_code(
-            recipient,
+            policy,
             session,
             channel,
             request_columns(project, options.request_id, options.client_address),
@@ -68,17 +68,20 @@ def resend_code(project: ProjectConfig, session_id: str, options: ResendOptions)
         )
 
 
-def send_on_our_own(*, project: ProjectConfig, session_id: str, channel_type: str) -> None:
-    """Send the session's code again without a caller, so nobody is asked for a challenge. Raises as a re-send does."""
+def send_on_our_own(*, project: ProjectConfig, session_id: str, channel_type: str, keeps_code: bool = False) -> None:
+    """Send the session's code again without a caller, so nobody is asked for a challenge. Raises as a re-send does.
+
+    ``keeps_code``: also where the project draws a new code for each send.
+    """
     session = find_open(project, session_id)
-    recipient = policy_for(project, session.address, is_test=session.is_test)
-    queue_code(recipient, session, _channel_for(recipient, session, channel_type), NO_REQUEST)
+    policy = policy_for(project, session.address, is_test=session.is_test)
+    queue_code(policy, session, _channel_for(policy, session, channel_type), NO_REQUEST, keeps_code=keeps_code)
 
 
-def _channel_for(recipient: RecipientPolicy, session: FoundSession, channel_type: str) -> ChannelConfig:
+def _channel_for(policy: RecipientPolicy, session: FoundSession, channel_type: str) -> ChannelConfig:
     try:
-        usable = usable_channels(recipient, channel_type)
-        require_sending(recipient, channel_type)
+        usable = usable_channels(policy, channel_type)
+        require_sending(policy, channel_type)
     except ApiError as refusal:
         if refusal.decision is not None:
             record_session_refusal(session.id, refusal.decision.rule)
@@ -87,22 +90,24 @@ def _channel_for(recipient: RecipientPolicy, session: FoundSession, channel_type
 
 
 def queue_code(
-    recipient: RecipientPolicy,
+    policy: RecipientPolicy,
     session: FoundSession,
     channel: ChannelConfig,
     columns: RequestColumns,
     *,
     used_answer: bytes | None = None,
     may_ask: bool = False,
+    keeps_code: bool = False,
 ) -> Any:
     """Queue the code over ``channel`` and wake a worker, or raise the refusal.
 
+    ``keeps_code``: as in :func:`send_on_our_own`.
     ``may_ask``: after too many wrong codes, ask the caller for a challenge. That helps only one who has sent no answer.
     """
-    project = recipient.project
+    project = policy.project
     new = None
-    if project.new_code_on_send and not session.is_test:
-        new = replacement_code(recipient, session.id, session.code)
+    if project.new_code_on_send and not keeps_code and not session.is_test:
+        new = replacement_code(policy, session.id, session.code)
     row = sql.call(
         "send_code",
         project=project.id,
@@ -112,8 +117,8 @@ def queue_code(
         code_digest=new and new.digest,
         code_encrypted=new and new.encrypted,
         challenge=used_answer,
-        terms=recipient.terms,
-        guard=recipient.guard_terms(),
+        terms=policy.terms,
+        guard=policy.guard_terms(),
         **columns._asdict(),
     )
     if row.outcome == "channel_not_active":
@@ -122,9 +127,9 @@ def queue_code(
             link=bot_link(channel, session.link_payload) or channel.link,
         )
     if row.outcome == "too_many_attempts" and may_ask:
-        challenges.ask(recipient)
+        challenges.ask(policy)
     if row.outcome != "queued":
-        raise refusal_of(project, row.outcome, row.retry_after, to=recipient.address.text, channel=channel.type)
+        raise refusal_of(project, row.outcome, row.retry_after, to=policy.address.text, channel=channel.type)
     if row.message_id is not None:
         traceparents.store(row.message_id)
         wake.wake(row.message_id)

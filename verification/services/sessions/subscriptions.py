@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from providers.base import BotEvent, BotMessage, BotReachability, BotStarted, ContactShared
 from providers.errors import ProviderError
+from verification import sql
 from verification.core.addresses import AddressInvalid, parse_address
 from verification.core.errors import ApiError
 from verification.models import ALL_SENDING, BotChat, KillSwitch, Provider, Recipient, Session, Subscription
@@ -141,7 +142,7 @@ def _session_of_link(provider: Provider, payload: str) -> Session | None:
 
 def _is_open(session: Session) -> bool:
     """Return whether its code may still be used. Through a system bot, its project may be one that is off."""
-    is_live = session.is_open and session.expires_at > timezone.now() and session.attempts < session.attempts_max
+    is_live = session.is_open and session.expires_at > sql.now() and session.attempts < session.attempts_max
     return is_live and session.project.is_enabled
 
 

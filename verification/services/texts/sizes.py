@@ -1,4 +1,4 @@
-"""The size of a text as SMS, in words: how many are billed, and which characters cost one more.
+"""The size of a text as SMS, in words: how many are billed, and which characters cost one more, if any do.
 
 The panel's script says the same while an owner types. Both are held together by ``tests/services/texts/sizes.json``.
 """
@@ -38,7 +38,7 @@ WORDS = {  # what is said of a size, here and by the script
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """The size of a text. ``note`` says which characters cost more and is empty where none does."""
+    """The size of a text. ``note`` says which characters cost another SMS and is empty where none does."""
 
     segments: int
     line: str
@@ -60,20 +60,18 @@ def measure(text: str) -> Size:
     wide = sorted({each for each in text if not _is_gsm(each)}, key=text.index)
     if not wide:
         doubles = sorted({each for each in text if each in gsm.EXTENSION}, key=text.index)
-        note = WORDS["doubles"].format(names=" ".join(doubles)) if doubles else ""
+        halved = "".join(" " if each in gsm.EXTENSION else each for each in text)
+        note = WORDS["doubles"].format(names=" ".join(doubles)) if gsm.segments(halved) < number else ""
         return Size(number, line, note, parts, {})
     remedies = {each: replacement(each) for each in wide}
     if None in remedies.values():
-        return Size(
-            number,
-            line,
-            WORDS["letters"].format(ucs2_single=gsm.UCS2_SINGLE, gsm7_single=gsm.GSM7_SINGLE),
-            parts,
-            {},
-        )
+        letters = WORDS["letters"].format(ucs2_single=gsm.UCS2_SINGLE, gsm7_single=gsm.GSM7_SINGLE)
+        return Size(number, line, letters if number > 1 else "", parts, {})
     known = {each: plain or "" for each, plain in remedies.items()}
-    plain = "".join(known.get(each, each) for each in text)
-    return Size(number, line, _note(known, gsm.segments(plain)), parts, known)
+    segments = gsm.segments("".join(known.get(each, each) for each in text))
+    if segments >= number:
+        return Size(number, line, "", parts, {})
+    return Size(number, line, _note(known, segments), parts, known)
 
 
 def replacement(character: str) -> str | None:

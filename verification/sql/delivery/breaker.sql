@@ -1,5 +1,5 @@
--- Note that a provider failed, and set it aside (open its breaker) if it keeps failing: after five faults in a row, or
--- when half of at least twenty telling calls of the last minute were faults.
+-- Note that a provider failed, and set it aside (open its breaker) if it keeps failing: when the last five telling calls
+-- of the last minute were faults, or half of at least twenty.
 --
 -- p_faults are the outcomes that count against a provider; p_telling are those and the outcomes that count in its favour.
 -- Both come from services/delivery/policy.py. An outcome that concerns the recipient or the message alone is in neither.

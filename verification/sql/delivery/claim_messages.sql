@@ -16,7 +16,7 @@
 --
 -- A claim is a lease: `due_at` moves to its end, and if the worker dies, another one claims the message then. Rows that
 -- another worker is just claiming are skipped. The result holds all that sending needs:
--- `is_over`: the code is no longer valid and must not be sent.
+-- `is_over`: the code is no longer valid, or its user is in, and it must not be sent.
 -- `unknown_at`: the providers whose outcome for this message is not known. They are never asked again. (A worker that died
 -- with a lease recorded no outcome, so its message is tried once more, also at the same provider.)
 -- `accounts`, for messengers: the recipient's accounts by bot.
@@ -127,7 +127,7 @@ BEGIN
             ), m.channel, r.address, m.language, m.claims, m.lost_leases, m.session_id, s.code_encrypted,
             m.code_encrypted, m.pinned_provider_id, extract(epoch FROM m.expires_at - v_now),
             p.is_enabled IS NOT TRUE OR m.expires_at <= v_now
-                OR m.session_id IS NOT NULL AND session_state(s, v_now) <> 'open',
+                OR m.verified_at IS NOT NULL OR m.session_id IS NOT NULL AND session_state(s, v_now) <> 'open',
             m.recipient_id, before.is_handed_over, ARRAY(
                 SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
                 WHERE attempt.message_id = m.id AND attempt.outcome = 'unknown'

@@ -5,7 +5,8 @@
 -- 'sending' gives the message back, due again in p_retry_seconds, if this worker still holds the claim (p_claims).
 -- 'sent' waits p_retry_seconds for a receipt. The others close the message. It is 'failed' instead where nobody is left
 -- whose receipt could come: all who may have taken the message reported meanwhile that they could not deliver it.
--- A worker that lost its lease to another may still record that a provider accepted the message, but may not close it.
+-- A worker whose claim ended by a receipt, or by another's claim, may still record that a provider accepted the message,
+-- but may not close it.
 -- A message ends without having been sent if no provider accepted or may have accepted it. It then stops counting in
 -- every limit and frees its channel. The day's budget gets it back only if it was taken from the budget.
 --
@@ -35,7 +36,7 @@ BEGIN
     END IF;
 
     SELECT project_id, recipient_id, channel, status, claims, lost_leases, is_counted, is_budgeted, created_at,
-        finished_at
+        claimed_at, finished_at
     INTO v_message
     FROM verification_message WHERE id = p_message
     FOR NO KEY UPDATE;
@@ -62,7 +63,8 @@ BEGIN
     END IF;
     IF p_status IS NULL
         OR v_message.finished_at IS NOT NULL
-        OR NOT (p_claims IS NULL OR p_claims = v_message.claims OR coalesce(p_outcome = 'accepted', false))
+        OR NOT (p_claims IS NULL OR (p_claims = v_message.claims AND v_message.claimed_at IS NOT NULL)
+                OR coalesce(p_outcome = 'accepted', false))
         OR array_position(v_order, v_message.status::text) >= array_position(v_order, p_status)
     THEN
         RETURN false;
@@ -158,8 +160,15 @@ BEGIN
         WITH closed AS (
             UPDATE verification_message AS m SET
                 status = 'expired',
-                error = CASE WHEN before.status = 'sending' AND before.claimed_at IS NOT NULL
-                    THEN 'Its time ended while a worker had it; whether it was sent is not known.' ELSE p_error END,
+                error = CASE
+                    WHEN before.status = 'sending' AND before.claimed_at IS NOT NULL
+                        THEN 'Its time ended while a worker had it; whether it was sent is not known.'
+                    WHEN before.status <> 'sent' AND EXISTS (
+                        SELECT FROM verification_deliveryattempt AS attempt
+                        WHERE attempt.message_id = m.id AND attempt.outcome = 'unknown'
+                    ) THEN 'Its time ended; whether it was sent is not known.'
+                    ELSE p_error
+                END,
                 claimed_at = NULL,
                 due_at = v_now,
                 finished_at = v_now,

@@ -8,6 +8,7 @@ CREATE OR REPLACE FUNCTION is_still_wanted(p_message bigint, p_claims integer) R
           AND m.claimed_at IS NOT NULL
           AND m.claims = p_claims
           AND project.is_enabled
+          AND m.verified_at IS NULL
           AND (m.session_id IS NULL OR session_state(s, clock_timestamp()) = 'open')
     )
 $$;

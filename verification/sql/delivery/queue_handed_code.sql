@@ -43,10 +43,14 @@ BEGIN
             WHERE name <> ALL (v_suppressed || '{sms,voice}') AND (NOT v_messengers ? name OR name = ANY (v_active))
         ));
         v_queued := queue_message(
-            p_message, p_project, v_recipient.id, p_address, v_recipient.mailbox, v_recipient.is_new, NULL, false, v_channel,
-            coalesce(nullif(p_language, ''), nullif(v_recipient.language, ''), p_terms ->> 'language'),
-            v_now + make_interval(secs => p_lives_seconds), p_code_encrypted, '', NULL, p_is_test, v_suppressed, p_terms,
-            v_guard, v_now, p_request, p_caller_request, p_subnet
+            p_message => p_message, p_project => p_project, p_recipient => v_recipient.id, p_address => p_address,
+            p_mailbox => v_recipient.mailbox, p_is_new_recipient => v_recipient.is_new, p_session => NULL,
+            p_is_new_session => false, p_channel => v_channel,
+            p_language => coalesce(nullif(p_language, ''), nullif(v_recipient.language, ''), p_terms ->> 'language'),
+            p_expires_at => v_now + make_interval(secs => p_lives_seconds), p_code_encrypted => p_code_encrypted,
+            p_callback_url => '', p_provider => NULL, p_is_test => p_is_test, p_suppressed => v_suppressed,
+            p_terms => p_terms, p_guard => v_guard, p_now => v_now, p_request => p_request,
+            p_caller_request => p_caller_request, p_subnet => p_subnet
         );
         outcome := v_queued.outcome;
         retry_after := v_queued.retry_after;

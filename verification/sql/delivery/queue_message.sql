@@ -7,7 +7,7 @@
 -- A test login's messages are final at once, count in no limit and reach nobody.
 --
 -- p_suppressed are the channels over which nothing goes to the recipient. p_guard is what the traffic guard needs to know,
--- as in guard_refuses. Of p_terms (services/projects/policy_document.py) these are read:
+-- as in guard_refuses. Of p_terms (services/projects/project_terms.py) these are read:
 --   sends    {"windows": as in longest_wait, "seconds": the longest window, "rows": the highest limit}
 --   budgets  {"sms": messages a day} where the owner set one
 --   waits    the project's order of fall-back as {channel: seconds}. If it names any, the message of a session notes when
@@ -143,8 +143,9 @@ $$;
 -- Lock a recipient, and create it if it is new (is_new). No other session counts or writes for it until we commit. A
 -- statement that starts after this call sees what the last holder of the lock committed.
 -- p_forgotten is the recipient's name for a day after an erasure: a recipient who comes back keeps that day's counts.
--- reached_channel, for whoever never verified: the channel of the last message that reached them. Nobody writes it down
--- when a message was sent: the user's check, which may come a moment later, would wait for that commit.
+-- reached_channel, for whoever never verified: the channel of the last message that reached them, or whose receipt may
+-- still come. Nobody writes it down when a message was sent: the user's check, which may come a moment later, would wait
+-- for that commit.
 CREATE OR REPLACE FUNCTION lock_recipient(
     p_project bigint, p_address text, p_forgotten text,
     OUT id bigint, OUT mailbox text, OUT language text, OUT verified_channel text, OUT verified_at timestamptz,
@@ -181,7 +182,8 @@ BEGIN
     IF verified_channel = '' AND NOT is_new THEN
         SELECT message.channel INTO reached_channel
         FROM verification_message AS message
-        WHERE message.recipient_id = lock_recipient.id AND message.sent_at IS NOT NULL AND message.status <> 'failed'
+        WHERE message.recipient_id = lock_recipient.id AND message.sent_at IS NOT NULL
+          AND message.status IN ('sent', 'success')
         ORDER BY message.created_at DESC
         LIMIT 1;
     END IF;
@@ -234,11 +236,15 @@ BEGIN
         outcome := 'channel_not_active';
     ELSE
         v_queued := queue_message(
-            p_message, p_project, v_recipient.id, p_address, v_recipient.mailbox, v_recipient.is_new, NULL, false, p_channel,
-            coalesce(nullif(p_language, ''), nullif(v_recipient.language, ''), p_terms ->> 'language'),
-            v_now + make_interval(secs => p_lives_seconds), p_code_encrypted, p_callback_url, p_provider, p_is_test,
-            CASE WHEN v_recipient.is_new THEN '{}' ELSE suppressed_channels(v_recipient.id) END, p_terms, p_guard, v_now,
-            p_request, p_caller_request, p_subnet
+            p_message => p_message, p_project => p_project, p_recipient => v_recipient.id, p_address => p_address,
+            p_mailbox => v_recipient.mailbox, p_is_new_recipient => v_recipient.is_new, p_session => NULL,
+            p_is_new_session => false, p_channel => p_channel,
+            p_language => coalesce(nullif(p_language, ''), nullif(v_recipient.language, ''), p_terms ->> 'language'),
+            p_expires_at => v_now + make_interval(secs => p_lives_seconds), p_code_encrypted => p_code_encrypted,
+            p_callback_url => p_callback_url, p_provider => p_provider, p_is_test => p_is_test,
+            p_suppressed => CASE WHEN v_recipient.is_new THEN '{}' ELSE suppressed_channels(v_recipient.id) END,
+            p_terms => p_terms, p_guard => p_guard, p_now => v_now, p_request => p_request,
+            p_caller_request => p_caller_request, p_subnet => p_subnet
         );
         outcome := v_queued.outcome;
         retry_after := v_queued.retry_after;

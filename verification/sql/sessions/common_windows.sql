@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION latest_past(p_now timestamptz) RETURNS timestamptz LA
 $$;
 
 -- How long to wait until every window holds fewer of the given moments than its limit: whole seconds, rounded up; 0 for
--- "no need to wait". `p_moments` is newest first. `p_windows` are terms of the project (services/projects/policy_document.py):
+-- "no need to wait". `p_moments` is newest first. `p_windows` are terms of the project (services/projects/project_terms.py):
 --   [{"seconds": 600, "limit": 5}, ...], a limit of 0 is off
 -- Each limit is divided by `p_divisor` and rounded up. For somebody who passed a challenge (`p_is_challenged`), windows
 -- that are `lifted_by_challenge` do not count.

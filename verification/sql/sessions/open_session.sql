@@ -10,7 +10,7 @@
 -- p_channels  what the project can send over to this kind of recipient, in the order of preference
 -- p_test_login  the revision of the test login that the code belongs to, or null; the session ends with that revision.
 -- p_challenge  the digest of the answer by which the caller passed a challenge, or null; the answer is used up here.
--- p_terms     the project's terms for the recipient (services/projects/policy_document.py)
+-- p_terms     the project's terms for the recipient (services/projects/project_terms.py)
 -- p_guard     the traffic guard's terms, as in guard_refuses
 -- p_request, p_caller_request, p_subnet  kept with the session, or with the message of a session that was open already
 --
@@ -89,11 +89,11 @@ BEGIN
             v_messengers, active
         ));
         EXIT WHEN NOT p_send;
-        IF v_messengers ? v_channel AND v_channel <> ALL (active) THEN
+        IF NOT v_session.is_test AND v_messengers ? v_channel AND v_channel <> ALL (active) THEN
             v_session.awaited_channel := v_channel;  -- the code waits for the user to start the messenger's bot
             EXIT;
         END IF;
-        -- (To a test login nothing is sent, so a block keeps none of its new sessions from its fixed code.)
+        -- (To a test login nothing is sent, so it needs no bot, and a block keeps none of its new sessions from its code.)
         IF blocks ? v_channel AND NOT (v_session.is_test AND v_session.channel = '') THEN
             v_refusal := 'channel_timeout';
             EXIT;
@@ -108,11 +108,14 @@ BEGIN
         END IF;
         IF NOT (v_is_returned AND (p_terms -> 'draws_new_code')::boolean) OR v_session.is_test THEN
             v_queued := queue_message(
-                p_message, p_project, v_recipient.id, p_address, v_recipient.mailbox, v_recipient.is_new,
-                v_session.id, NOT v_is_returned, v_channel, v_session.language, v_session.expires_at, NULL, '', NULL,
-                v_session.is_test, v_suppressed, p_terms, v_guard, v_now,
-                CASE WHEN v_is_returned THEN p_request END, CASE WHEN v_is_returned THEN p_caller_request ELSE '' END,
-                CASE WHEN v_is_returned THEN p_subnet ELSE '' END
+                p_message => p_message, p_project => p_project, p_recipient => v_recipient.id, p_address => p_address,
+                p_mailbox => v_recipient.mailbox, p_is_new_recipient => v_recipient.is_new, p_session => v_session.id,
+                p_is_new_session => NOT v_is_returned, p_channel => v_channel, p_language => v_session.language,
+                p_expires_at => v_session.expires_at, p_code_encrypted => NULL, p_callback_url => '', p_provider => NULL,
+                p_is_test => v_session.is_test, p_suppressed => v_suppressed, p_terms => p_terms, p_guard => v_guard,
+                p_now => v_now, p_request => CASE WHEN v_is_returned THEN p_request END,
+                p_caller_request => CASE WHEN v_is_returned THEN p_caller_request ELSE '' END,
+                p_subnet => CASE WHEN v_is_returned THEN p_subnet ELSE '' END
             );
             outcome := v_queued.outcome;
             retry_after := v_queued.retry_after;

@@ -46,7 +46,7 @@ BEGIN
         RETURN;
     END IF;
     active := CASE WHEN v_messengers = '{}' THEN '{}' ELSE active_messengers(v_recipient.id, v_messengers) END;
-    IF v_messengers ? p_channel AND p_channel <> ALL (active) THEN
+    IF NOT v_session.is_test AND v_messengers ? p_channel AND p_channel <> ALL (active) THEN
         UPDATE verification_session SET awaited_channel = p_channel WHERE id = p_session;
         outcome := 'channel_not_active';
         RETURN;
@@ -59,9 +59,13 @@ BEGIN
         RETURN;
     END IF;
     v_queued := queue_message(
-        p_message, p_project, v_recipient.id, v_recipient.address, v_recipient.mailbox, false, p_session, false,
-        p_channel, v_session.language, v_session.expires_at, NULL, '', NULL, v_session.is_test,
-        suppressed_channels(v_recipient.id), p_terms, p_guard || jsonb_build_object('passed', v_session.is_challenged), v_now, p_request, p_caller_request, p_subnet
+        p_message => p_message, p_project => p_project, p_recipient => v_recipient.id, p_address => v_recipient.address,
+        p_mailbox => v_recipient.mailbox, p_is_new_recipient => false, p_session => p_session, p_is_new_session => false,
+        p_channel => p_channel, p_language => v_session.language, p_expires_at => v_session.expires_at,
+        p_code_encrypted => NULL, p_callback_url => '', p_provider => NULL, p_is_test => v_session.is_test,
+        p_suppressed => suppressed_channels(v_recipient.id), p_terms => p_terms,
+        p_guard => p_guard || jsonb_build_object('passed', v_session.is_challenged), p_now => v_now,
+        p_request => p_request, p_caller_request => p_caller_request, p_subnet => p_subnet
     );
     outcome := v_queued.outcome;
     retry_after := v_queued.retry_after;

@@ -34,14 +34,14 @@ from watchword.types import (
 from watchword.verified import Verified
 
 TIMEOUT_SECONDS = 10.0  # of one try: to connect, to write, and between two parts of the answer
-REPETITIONS = 2  # after the first try, of a call that a repetition may mend
-LONGEST_WAIT_SECONDS = 5.0  # a longer Retry-After is the caller's to wait for
+REPETITIONS = 2  # after the first try, of a call that a retry may fix
+LONGEST_WAIT_SECONDS = 5.0  # the caller has to wait out a longer Retry-After
 
 
 class AsyncWatchword:
     """A service at ``base_url``, called with one key or both. Tasks may share a client; close it at the end.
 
-    Sessions take the API key; ``verify`` and the manual sends take the secret key. ``http`` replaces the HTTP client,
+    Sessions need the API key; ``verify`` and the manual sends need the secret key. ``http`` replaces the HTTP client,
     for a proxy or a test; then ``timeout`` is its own.
     """
 
@@ -84,6 +84,7 @@ class AsyncWatchword:
         self,
         to: str,
         *,
+        channel: Channel | None = None,
         type: Channel | None = None,
         send: bool = True,
         reference: str | None = None,
@@ -91,13 +92,14 @@ class AsyncWatchword:
         language: str | None = None,
         client_address: str | None = None,
     ) -> Session:
-        """Start a verification, or return the recipient's live one. The code goes out unless ``send`` is false.
+        """Start a verification, or return the recipient's live one. It sends the code unless ``send`` is false.
 
-        ``reference`` is your own word for it, which ``read_session`` and events tell. ``language`` is the user's, in
-        the form of ``Accept-Language``. ``client_address`` is the user's IP address, where a listed server of yours
-        calls.
+        ``channel`` is the one to send over, by default the project's; ``type`` is another name for it.
+        ``reference`` is your own name for it, which ``read_session`` and events return. ``language`` is the user's, in
+        the form of ``Accept-Language``. ``client_address`` is the user's IP address, if one of your listed servers
+        makes the call.
         """
-        body = given(to=to, type=type, send=send, reference=reference, challenge_token=challenge_token)
+        body = given(to=to, channel=channel, type=type, send=send, reference=reference, challenge_token=challenge_token)
         headers = named(language=language, client_address=client_address)
         call = Call("POST", "/session/create", repeat_of_sending(challenge_token), body, headers=headers)
         return Session.from_json(read(await self._call(call, self._api_key)))
@@ -105,16 +107,17 @@ class AsyncWatchword:
     async def send_code(
         self,
         session_id: str,
-        type: Channel,
+        channel: Channel | None = None,
         *,
+        type: Channel | None = None,
         challenge_token: str | None = None,
         client_address: str | None = None,
     ) -> SentCode:
-        """Send the session's code again, or over another channel.
+        """Send the session's code again, or over another channel. ``type`` is another name for ``channel``.
 
-        After a lost answer the repetition may raise ``ChannelTimeout``: the code is then on its way.
+        After a lost answer the retry may raise ``ChannelTimeout``: the code is then on its way.
         """
-        body = given(session_id=session_id, type=type, challenge_token=challenge_token)
+        body = given(session_id=session_id, channel=channel, type=type, challenge_token=challenge_token)
         headers = named(client_address=client_address)
         call = Call("POST", "/session/send", repeat_of_sending(challenge_token), body, headers=headers)
         return SentCode.from_json(read(await self._call(call, self._api_key)))
@@ -127,17 +130,17 @@ class AsyncWatchword:
         return CheckedCode.from_json(read(await self._call(call, self._api_key)))
 
     async def session_channels(self, session_id: str | None = None) -> list[SessionChannel]:
-        """List the channels of a session, with the seconds until each can send again; without one the project's."""
+        """List a session's channels, with the seconds until each can send again; without a session the project's."""
         call = Call("GET", "/session/channels", Repeat.ANY, query=given(session_id=session_id))
         return [SessionChannel.from_json(each) for each in read(await self._call(call, self._api_key))]
 
     async def session_delivery(self, session_id: str) -> list[ChannelDelivery]:
-        """Return what became of a session's code over each channel that it went over."""
+        """Return what became of a session's code on each channel that carried it."""
         call = Call("GET", "/session/delivery", Repeat.ANY, query={"session_id": session_id})
         return SessionDelivery.from_json(read(await self._call(call, self._api_key))).channels
 
     async def session_settings(self, session_id: str | None = None) -> SessionSettings:
-        """Return how a session's code looks, and if a challenge is asked for; without a session the project's."""
+        """Return the format of a session's code, and if it needs a challenge; without a session the project's."""
         call = Call("GET", "/session/settings", Repeat.ANY, query=given(session_id=session_id))
         return SessionSettings.from_json(read(await self._call(call, self._api_key)))
 
@@ -148,8 +151,8 @@ class AsyncWatchword:
     ) -> Verified:
         """Redeem the token of a right code, once and within 60 seconds, and return who was verified.
 
-        Each call has an ``Idempotency-Key`` of its own, by which its repetitions read an answer that was lost. Give one
-        that you store, and the same holds over restarts of your program.
+        Each call has its own ``Idempotency-Key``, so that its retries can read a lost answer. Pass a key that you
+        store, and this also works after your program restarts.
         """
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
         call = Call("POST", "/session/verify", Repeat.ANY, {"verify_token": verify_token}, headers=headers)
@@ -164,7 +167,7 @@ class AsyncWatchword:
         )
 
     async def read_session(self, session_id: str) -> SessionRecord:
-        """Return a session in whatever state it is, with its messages. It proves nobody's address: ``verify`` does."""
+        """Return a session in any state, with its messages. This proves nobody's address: ``verify`` does."""
         call = Call("GET", f"/session/{quote(session_id, safe='')}", Repeat.ANY)
         return SessionRecord.from_json(read(await self._call(call, self._secret_key)))
 
@@ -177,13 +180,25 @@ class AsyncWatchword:
         state: SessionState | None = None,
         limit: int | None = None,
     ) -> SessionList:
-        """List sessions, the newest first. ``after`` is that of an earlier list, for as long as it ``has_more``."""
+        """List sessions, newest first. Pass the ``after`` of an earlier list while it ``has_more``."""
         query = given(after=after, to=to, reference=reference, state=state, limit=limit)
         call = Call("GET", "/session", Repeat.ANY, query=query)
         return SessionList.from_json(read(await self._call(call, self._secret_key)))
 
+    async def iterate_sessions(
+        self, *, to: str | None = None, reference: str | None = None, state: SessionState | None = None
+    ) -> AsyncIterator[SessionRecord]:
+        """Iterate over all sessions, newest first, with the filters of ``list_sessions``."""
+        after: str | None = None
+        has_more = True
+        while has_more:
+            page = await self.list_sessions(after, to=to, reference=reference, state=state)
+            for session in page.sessions:
+                yield session
+            after, has_more = page.after, page.has_more
+
     async def cancel_session(self, session_id: str) -> SessionRecord:
-        """End a session before its time: its code is good for nothing, and is not sent any more."""
+        """End a session early: its code is no longer valid, and the service no longer sends it."""
         call = Call("POST", f"/session/{quote(session_id, safe='')}/cancel", Repeat.ANY)
         return SessionRecord.from_json(read(await self._call(call, self._secret_key)))
 
@@ -197,10 +212,10 @@ class AsyncWatchword:
         callback_url: str | None = None,
         idempotency_key: str | None = None,
     ) -> QueuedMessage:
-        """Send a code of yours, or one that is drawn, outside any session.
+        """Send your own code, or a random one, outside any session.
 
-        Each call has an ``Idempotency-Key`` of its own, so that its repetitions send nothing twice. Give one that you
-        store with the order to be sent, and the same holds over restarts of your program.
+        Each call has its own ``Idempotency-Key``, so that its retries send nothing twice. Pass a key that you store
+        with your order to send, and this also works after your program restarts.
         """
         body = given(to=to, channel=channel, code=code, provider_id=provider_id, callback_url=callback_url)
         headers = {"Idempotency-Key": idempotency_key or str(uuid.uuid4())}
@@ -208,20 +223,20 @@ class AsyncWatchword:
         return QueuedMessage.from_json(read(await self._call(call, self._secret_key)))
 
     async def read_message(self, message_id: int) -> Message:
-        """Return where a message of ``send_message`` stands."""
+        """Return the state of a message that ``send_message`` sent."""
         call = Call("GET", f"/manual/message/{message_id:d}", Repeat.ANY)
         return Message.from_json(read(await self._call(call, self._secret_key)))
 
     async def report_verified(self, *, message_id: int | None = None, to: str | None = None) -> None:
         """Report that the user entered the right code of a message without a session: by its id, or by its recipient.
 
-        So the send counts as verified, and the number is known. A repeated report changes nothing.
+        The send then counts as verified, and the number as known. A repeated report changes nothing.
         """
         body = given(message_id=message_id, to=to)
         read(await self._call(Call("POST", "/manual/verified", Repeat.ANY, body), self._secret_key))
 
     async def manual_channels(self) -> list[ManualChannel]:
-        """List the channels that ``send_message`` takes, with their providers."""
+        """List the channels that ``send_message`` accepts, with their providers."""
         call = Call("GET", "/manual/channels", Repeat.ANY)
         return [ManualChannel.from_json(each) for each in read(await self._call(call, self._secret_key))]
 
@@ -230,17 +245,17 @@ class AsyncWatchword:
     ) -> EventList:
         """List the next events after a place: the ``after`` of an earlier list, or ``"0"`` for the oldest.
 
-        Without one the list is empty, and its ``after`` is where new events follow. ``types`` are those that are
-        wanted, such as ``["session.verified"]``; a list of them may be empty though it ``has_more``.
+        Without one the list is empty, and new events follow its ``after``. ``types`` filters by type, such as
+        ``["session.verified"]``; a filtered list may be empty although it ``has_more``.
         """
         query = given(after=after, type=None if types is None else ",".join(types), limit=limit)
         call = Call("GET", "/events", Repeat.ANY, query=query)
         return EventList.from_json(read(await self._call(call, self._secret_key)))
 
     async def iterate_events(self, after: str = "0", *, types: Iterable[str] | None = None) -> AsyncIterator[Event]:
-        """Go through the events after a place, by default from the oldest, until there is no more.
+        """Iterate over all events after a place, by default from the oldest.
 
-        To go on from there at another time, keep the ``after`` of ``list_events`` instead.
+        To continue from there another time, use ``list_events`` and keep its ``after``.
         """
         wanted = None if types is None else tuple(types)
         has_more = True
@@ -262,10 +277,10 @@ class AsyncWatchword:
     # --- one call ---
 
     async def _call(self, call: Call, key: Key) -> httpx.Response | httpx.RequestError:
-        """Send a call, and repeat it while that may help and does no harm."""
+        """Send a call, and retry it while that may help and does no harm."""
         if not key.text:
             name = "api_key" if key is self._api_key else "secret_key"
-            raise ValueError(f"{call.path} takes the {name}, and this client was made without it.")
+            raise ValueError(f"{call.path} needs the {name}, and this client was created without it.")
         for repetition in range(self._repetitions):
             outcome = await self._send(call, key)
             wait = wait_before_next(call, outcome, repetition, self._longest_wait)

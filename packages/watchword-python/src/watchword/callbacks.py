@@ -25,9 +25,9 @@ def verify_callback(
     tolerance: float = TOLERANCE_SECONDS,
     now: float | None = None,
 ) -> FinishedMessage:
-    """Return the message that a genuine callback tells of, or raise :class:`CallbackRefused`.
+    """Return the message that a genuine callback reports, or raise :class:`CallbackRefused`.
 
-    ``body`` is the bytes as they arrived. ``secret`` begins with ``whsec_``; several are given during a rotation.
+    ``body`` is the bytes as they arrived. ``secret`` begins with ``whsec_``; pass several during a rotation.
     ``now`` is in seconds since 1970, for tests. A callback can arrive twice: act on each ``webhook-id`` once.
     """
     return FinishedMessage.from_json(_genuine(headers, body, secret, tolerance, now))
@@ -41,12 +41,12 @@ def verify_event(
     tolerance: float = TOLERANCE_SECONDS,
     now: float | None = None,
 ) -> SessionEvent:
-    """Return the event of a session that a genuine call tells of, as :func:`verify_callback` does for a message."""
+    """Return the event of a session that a genuine call reports, as :func:`verify_callback` does for a message."""
     return SessionEvent.from_json(_genuine(headers, body, secret, tolerance, now))
 
 
 def signed_headers(identity: str, body: bytes, secret: str) -> dict[str, str]:
-    """Return the headers under which the service would tell an event now."""
+    """Return the headers with which the service would report an event now."""
     timestamp = str(int(time.time()))
     signature = _signature(_key(secret), f"{identity}.{timestamp}.".encode() + body)
     return {"webhook-id": identity, "webhook-timestamp": timestamp, "webhook-signature": signature.decode()}
@@ -66,7 +66,7 @@ def _genuine(
     signatures = given.get("webhook-signature", "").encode().split(b" ")
     matches = [hmac.compare_digest(ours, theirs) for ours in expected for theirs in signatures]  # all, in even time
     if not any(matches):
-        raise CallbackRefused("No signature of the callback is right.")
+        raise CallbackRefused("No signature of the callback is valid.")
     if abs((time.time() if now is None else now) - int(timestamp)) > tolerance:
         raise CallbackRefused("The callback is too old, or one of the two clocks is wrong.")
     return json.loads(body)
@@ -82,5 +82,5 @@ def _key(secret: str) -> bytes:
     except (binascii.Error, ValueError):
         key = b""
     if not (secret.startswith("whsec_") and key):
-        raise ValueError("The secret of callbacks begins with whsec_; the project's page in the panel shows it.")
+        raise ValueError("A callback secret begins with whsec_; the project's page in the panel shows it.")
     return key

@@ -1,4 +1,4 @@
-"""The command ``watchword-client``, while you develop: ``listen`` shows or forwards events, ``trigger`` makes them up.
+"""The command ``watchword-client`` for development: ``listen`` shows or forwards events, ``trigger`` makes one up.
 
 The service's own wheel has a command ``watchword``; both may be installed in one environment.
 """
@@ -21,20 +21,20 @@ from watchword.errors import ConnectionFailed, Problem, WatchwordError
 from watchword.samples import SAMPLES
 from watchword.types import Event
 
-POLL_SECONDS = 1.0  # between two questions, while there is nothing new
-AWAY_SECONDS = 5.0  # before the next question to a service that does not answer
-FORWARD_SECONDS = 10.0  # the time that a server on this machine has for its answer, as the service gives it
+POLL_SECONDS = 1.0  # between two requests, while there is nothing new
+AWAY_SECONDS = 5.0  # before the next request to a service that does not answer
+FORWARD_SECONDS = 10.0  # the time limit for a server on this machine, the same as the service's
 OLDEST = "0"
-MOMENTS = ("timestamp", "finished_at")  # the members of a body that tell when it happened
+MOMENTS = ("timestamp", "finished_at")  # the members of a body that say when it happened
 
-LISTEN = """Show the events of a project while you develop, or forward them to a server on this machine. What the
-service itself delivers is left as it is.
+LISTEN = """Show the events of a project while you develop, or forward them to a server on this machine. This does
+not change what the service itself delivers.
 
-The secret key is read from WATCHWORD_SECRET_KEY, as arguments can be seen by everybody on the machine. Forwarded events
-are signed if WATCHWORD_WEBHOOK_SECRET holds the project's webhook secret."""
-TRIGGER = """Post a made-up event to a server on this machine, to see what it makes of it. The service is not asked and
-keeps nothing of it. It is signed if WATCHWORD_WEBHOOK_SECRET holds a webhook secret, the project's or any of the form
-whsec_ and base64."""
+It reads the secret key from WATCHWORD_SECRET_KEY, because everybody on the machine can see arguments. It signs
+forwarded events if WATCHWORD_WEBHOOK_SECRET contains the project's webhook secret."""
+TRIGGER = """Post a made-up event to a server on this machine, to see how it reacts. The service is not involved and
+stores nothing. The event is signed if WATCHWORD_WEBHOOK_SECRET contains a webhook secret, the project's or any of the
+form whsec_ and base64."""
 FORWARD = "Post each event here, as http://localhost:3000/hook."
 
 
@@ -54,9 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 _listen(watchword, http, options)
     except WatchwordError as error:
         return _fail(str(error))
-    except ValueError as error:  # a webhook secret that is none
+    except ValueError as error:  # not a webhook secret
         return _fail(str(error))
-    except BrokenPipeError:  # the reader has gone, as `| head` does; the interpreter must not try again
+    except BrokenPipeError:  # the reader is gone, as with `| head`; the interpreter must not try again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except KeyboardInterrupt:
         pass
@@ -73,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     listener.add_argument("--forward", metavar="URL", help=FORWARD)
     listener.add_argument("--type", metavar="TYPES", help="Only these, as session.verified,session.locked.")
     listener.add_argument("--id", metavar="ID", help="Only the one event with this webhook-id, as evt_41, and stop.")
-    listener.add_argument("--oldest", action="store_true", help="Begin with the oldest event that is kept.")
+    listener.add_argument("--oldest", action="store_true", help="Begin with the oldest stored event.")
     listener.add_argument("--once", action="store_true", help="Stop when there is no further event.")
     listener.add_argument("--json", action="store_true", help="Print one JSON object a line.")
     trigger = commands.add_parser("trigger", help="post a made-up event", description=TRIGGER, formatter_class=raw)
@@ -95,7 +95,7 @@ def _replay(watchword: Watchword, http: httpx.Client, options: argparse.Namespac
 
 
 def _show_one(http: httpx.Client, event: Event, options: argparse.Namespace) -> int:
-    """Show an event, and return 1 if the server it was forwarded to did not take it."""
+    """Show an event, and return 1 if the server it was forwarded to did not accept it."""
     answer = _forward(http, options.forward, event) if options.forward else None
     _show(event, answer, as_json=options.json)
     return 0 if answer is None or answer.startswith("HTTP 2") else 1

@@ -1,4 +1,4 @@
-"""The errors that a call can end with. None of them holds a key, a code, a token or a recipient."""
+"""The errors that a call can end with. None of them contains a key, a code, a token or a recipient."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class ConnectionFailed(WatchwordError):
 
 
 class UnexpectedAnswer(WatchwordError):
-    """The answer is not Watchword's: it comes from a proxy, or from another server at this address."""
+    """The answer is not from Watchword: it comes from a proxy, or from another server at this address."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(f"The answer, of status {status}, is not one of Watchword's.")
+        super().__init__(f"The answer, with status {status}, is not from Watchword.")
         self.status = status
 
 
 class TestLoginRefused(WatchwordError):
-    """The verified recipient is a test login, and the caller did not allow those."""
+    """The verified recipient is a test login, and the caller did not allow test logins."""
 
-    __test__ = False  # pytest takes a class of this name for tests
+    __test__ = False  # pytest would collect a class of this name
 
     def __init__(self) -> None:
         super().__init__("The recipient is a test login. Nobody gets in unless allow_test_logins is true.")
@@ -46,9 +46,9 @@ class EnvelopeRefused(WatchwordError):
 
 
 class Problem(WatchwordError):
-    """The service refused or failed. Each code has a class of its own in :mod:`watchword.problems`.
+    """The service refused or failed. Each code has its own class in :mod:`watchword.problems`.
 
-    A code that this package does not know, of a later service, is a plain ``Problem``.
+    A code of a later service, which this package does not know, is a plain ``Problem``.
     """
 
     def __init__(self, document: Mapping[str, Any], *, retry_after: float | None = None) -> None:
@@ -66,7 +66,7 @@ class Problem(WatchwordError):
         self.link: str | None = document.get("link")
         super().__init__(f"{self.code}: {self.detail}")
 
-    def __reduce__(self) -> tuple[Any, ...]:  # an error crosses processes whole, as pickles of task queues do
+    def __reduce__(self) -> tuple[Any, ...]:  # an error stays whole between processes, as in the pickles of task queues
         return _rebuilt, (type(self), self.__dict__)
 
 

@@ -1,4 +1,4 @@
-"""Events as the description shows them, to be made up. Written by packages/generate_clients.py."""
+"""Sample events, from the description of the API. Written by packages/generate_clients.py."""
 
 from typing import Any
 

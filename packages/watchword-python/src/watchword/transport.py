@@ -20,7 +20,7 @@ NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx
 
 
 class Repeat(IntEnum):
-    """The failures after which a call is repeated; each value includes those before it."""
+    """The failures after which a call is repeated; each value includes the ones before it."""
 
     UNSENT = 1  # the request never reached the service
     REFUSED = 2  # the service says that it did nothing
@@ -52,12 +52,12 @@ class Call:
 
 
 def given(**members: Any) -> dict[str, Any]:
-    """Return the members that are not None: the API takes the others for left out."""
+    """Return the members that are not None: to the API the others are left out."""
     return {name: value for name, value in members.items() if value is not None}
 
 
 def named(*, language: str | None = None, client_address: str | None = None) -> dict[str, str]:
-    """Return the headers that tell of the user, where they are given."""
+    """Return the headers about the user, if they are given."""
     headers = {"Accept-Language": language, "X-Client-Address": client_address}
     return {name: value for name, value in headers.items() if value}
 
@@ -82,7 +82,7 @@ def wait_before_next(
 
 
 def _known(outcome: httpx.Response | httpx.RequestError) -> Repeat | None:
-    """Return what is known of a failure that a repetition may mend; None for an answer that is final."""
+    """Return what is known of a failure that a retry may fix; None for an answer that is final."""
     if isinstance(outcome, httpx.RequestError):
         return Repeat.UNSENT if isinstance(outcome, NEVER_SENT) else Repeat.ANY
     code = (_document(outcome) or {}).get("code")
@@ -94,7 +94,7 @@ def _known(outcome: httpx.Response | httpx.RequestError) -> Repeat | None:
 
 
 def retry_after(response: httpx.Response) -> float | None:
-    """Return the seconds that ``Retry-After`` tells, which may be a number or a date."""
+    """Return the seconds in ``Retry-After``, which may be a number or a date."""
     told = response.headers.get("retry-after", "")
     if told.isascii() and told.isdigit():
         return float(told)
@@ -107,7 +107,7 @@ def retry_after(response: httpx.Response) -> float | None:
 def read(outcome: httpx.Response | httpx.RequestError) -> Any:
     """Return the answer's JSON, or raise what went wrong."""
     if isinstance(outcome, httpx.RequestError):
-        # Told by its name alone: the error itself holds the request, and with it the key.
+        # Only its name: the error itself contains the request, and with it the key.
         raise ConnectionFailed(type(outcome).__name__, may_have_arrived=not isinstance(outcome, NEVER_SENT))
     if outcome.status_code == 200:
         try:

@@ -1,6 +1,6 @@
 """The answers of the service, as types. Written by packages/generate_clients.py.
 
-Members that a later service adds are passed over; values that it adds to an enum are kept as they come.
+Members that a later service adds are ignored; values that it adds to an enum are kept as they are.
 """
 
 from __future__ import annotations
@@ -90,9 +90,9 @@ class ManualProvider:
     """``ManualProvider`` of the API."""
 
     id: int
-    """What to send as ``provider_id``."""
+    """The value to send as ``provider_id``."""
     name: str
-    """The name that the owner gave it."""
+    """The name that the owner chose."""
     type: str
     """The kind of provider, such as ``smtp`` or ``http``."""
     is_system: bool
@@ -133,13 +133,13 @@ class Message:
     """``ManualMessage`` of the API."""
 
     id: int
-    """The message."""
+    """The message's id."""
     channel: Channel
-    """The channel it went over."""
+    """The channel it was sent over."""
     status: MessageStatus
-    """Where it stands."""
+    """The message's status."""
     error: str | None
-    """Why it failed or expired, in one sentence; else null."""
+    """Why it failed or expired, in one sentence; otherwise null."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Message:
@@ -156,15 +156,15 @@ class FinishedMessage:
     """``ManualMessageFinished`` of the API."""
 
     id: int
-    """The message."""
+    """The message's id."""
     channel: Channel
-    """The channel it went over."""
+    """The channel it was sent over."""
     status: Literal["success", "failed", "expired"]
-    """How it ended."""
+    """The final status."""
     error: str | None
-    """Why it failed or expired, in one sentence; else null."""
+    """Why it failed or expired, in one sentence; otherwise null."""
     finished_at: datetime
-    """When it ended."""
+    """When the status became final."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> FinishedMessage:
@@ -186,7 +186,7 @@ class QueuedMessage:
     code: str = field(repr=False)
     """The code, encrypted: ``aes256:<iv>:<ciphertext>:<tag>``, each part in padded base64."""
     message_id: int
-    """Read what became of it at manual/message/{id}."""
+    """The message's id, for manual/message/{id}."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> QueuedMessage:
@@ -206,13 +206,13 @@ class SessionChannel:
     type: Channel
     """The value to send as ``type``."""
     is_active: bool
-    """Whether a code can reach the user over it now."""
+    """Whether a code can reach the user over this channel now."""
     timeout: int
     """Whole seconds until a code can be sent over this channel again; 0 means now."""
     image_url: str
     """The channel's icon, always an absolute URL."""
     link: str = field(repr=False)
-    """Where to send the user for this channel: a messenger's bot, which the user has to start."""
+    """Where to send the user for this channel: for a messenger, the bot that the user has to start."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SessionChannel:
@@ -231,13 +231,13 @@ class Session:
     """``SessionCreateResponse`` of the API."""
 
     session_id: str
-    """The session: a ULID, 26 characters in capitals."""
+    """The session's id: a ULID, 26 characters in capitals."""
     session_expired_at: datetime
-    """When the session ends, which nothing puts off."""
+    """When the session expires."""
     sent_to: Channel | None
-    """The channel over which this session's code last went (or is going) out; null when none has yet, as after …"""
+    """The channel over which this session's code was last sent or is being sent; null if it was not sent yet, …"""
     channels: list[SessionChannel]
-    """The channels this recipient can be reached over, in order."""
+    """The channels that can reach this recipient, in order."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Session:
@@ -254,11 +254,11 @@ class SentCode:
     """``SessionSendResponse`` of the API."""
 
     session_id: str
-    """The session: a ULID, 26 characters in capitals."""
+    """The session's id: a ULID, 26 characters in capitals."""
     session_expired_at: datetime
-    """When the session ends, which nothing puts off."""
+    """When the session expires."""
     channel: SessionChannel
-    """The channel the code went out over, with its block now running."""
+    """The channel the code was sent over, with its new cooldown."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SentCode:
@@ -307,9 +307,9 @@ class CodeSettings:
     length: CodeLength
     """How many characters the code has."""
     digits: bool
-    """Whether the code may hold digits."""
+    """Whether the code can contain digits."""
     letters: bool
-    """Whether the code may hold letters: A to Z without I, L and O."""
+    """Whether the code can contain letters: A to Z without I, L and O."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CodeSettings:
@@ -325,11 +325,11 @@ class ChallengeSettings:
     """``SessionSettingsChallenge`` of the API."""
 
     enabled: bool
-    """Whether a challenge must be solved by this caller."""
+    """Whether this caller has to solve a challenge."""
     api_key: str | None
-    """The site key of the challenge provider, for ``altcha`` the address of its puzzles; null while ``enabled`` …"""
+    """The site key of the challenge provider; for ``altcha`` the URL of its puzzles."""
     provider: ChallengeProvider | None
-    """The challenge provider; absent while ``enabled`` is false."""
+    """The challenge provider; absent if ``enabled`` is false."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ChallengeSettings:
@@ -349,7 +349,7 @@ class SessionSettings:
     project: ProjectSettings
     """The project."""
     code: CodeSettings
-    """What the code looks like; for a test login that of its fixed code."""
+    """What the code looks like; for a test login, what its fixed code looks like."""
     challenge: ChallengeSettings
     """Bot protection."""
 
@@ -368,9 +368,9 @@ class ChannelDelivery:
     """``ChannelDelivery`` of the API."""
 
     channel: Channel
-    """A channel over which the session's code was to go."""
+    """A channel that the session's code was sent over."""
     status: DeliveryStatus
-    """What became of its newest message there."""
+    """The status of the newest message on this channel."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ChannelDelivery:
@@ -385,7 +385,7 @@ class SessionDelivery:
     """``SessionDelivery`` of the API."""
 
     channels: list[ChannelDelivery]
-    """The channels, the first that was tried first."""
+    """The channels, in the order in which they were first tried."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SessionDelivery:
@@ -399,17 +399,17 @@ class SessionMessage:
     """``SessionMessage`` of the API."""
 
     id: int
-    """The message."""
+    """The message's id."""
     channel: Channel
-    """The channel it went over."""
+    """The channel it was sent over."""
     status: MessageStatus
-    """Where it stands."""
+    """The message's status."""
     error: str | None
-    """Why it failed or expired, in one sentence; else null."""
+    """Why it failed or expired, in one sentence; otherwise null."""
     created_at: datetime
-    """When it was asked for."""
+    """When it was queued."""
     finished_at: datetime | None
-    """When it ended; null until then."""
+    """When its status became final; null until then."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SessionMessage:
@@ -428,15 +428,15 @@ class SessionRecord:
     """``SessionRecord`` of the API."""
 
     session_id: str
-    """The session: a ULID, 26 characters in capitals."""
+    """The session's id: a ULID, 26 characters in capitals."""
     state: SessionState
-    """What became of it."""
+    """The session's state."""
     recipient: str | None
-    """The whole phone number or e-mail address; null once the project keeps it no longer."""
+    """The full phone number or e-mail address; null after the project's retention has deleted it."""
     channel: Channel | None
-    """The channel over which its code last went; null until then."""
+    """The channel its code was last sent over; null if none."""
     reference: str | None
-    """What create was given as ``reference``, if anything."""
+    """The ``reference`` that create received, if any."""
     language: str
     """The language of its messages."""
     is_test: bool
@@ -446,15 +446,15 @@ class SessionRecord:
     created_at: datetime
     """When it was opened."""
     expires_at: datetime
-    """When it ends, or was ended."""
+    """When it expires or was cancelled."""
     verified_at: datetime | None
     """When the right code was entered."""
     redeemed_at: datetime | None
-    """When session/verify was told the address: the moment of proof."""
+    """When session/verify returned the address."""
     cancelled_at: datetime | None
-    """When your server ended it."""
+    """When your server cancelled it."""
     messages: list[SessionMessage]
-    """Its messages, the earliest first, while the project keeps them."""
+    """Its messages, oldest first, as long as the project keeps them."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SessionRecord:
@@ -481,11 +481,11 @@ class SessionList:
     """``SessionList`` of the API."""
 
     sessions: list[SessionRecord]
-    """The sessions, the newest first, at most ``limit``."""
+    """The sessions, newest first, at most ``limit``."""
     has_more: bool
-    """Whether older ones may follow."""
+    """Whether older sessions may follow."""
     after: str | None
-    """What to send as ``after`` next; null at the end of the list."""
+    """The value of ``after`` for the next request; null at the end."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SessionList:
@@ -501,13 +501,13 @@ class SessionEventData:
     """``SessionEventData`` of the API."""
 
     session_id: str | None
-    """The session; null for a refused create, which opens none."""
+    """The session; null for a refused create, which opens no session."""
     reference: str | None
-    """What create was given as ``reference``, if anything."""
+    """The ``reference`` that create received, if any."""
     recipient: str
-    """The recipient, most of it masked; the whole address where the project says so."""
+    """The recipient, mostly masked; the full address if the project allows it in events."""
     channel: Channel | None
-    """The channel over which its code last went at that moment, if any; with ``session.undelivered`` the one …"""
+    """The channel its code had last been sent over at that moment, if any; with ``session.undelivered`` the …"""
     reason: str | None
     """With ``session.refused``: the rule of the decision log."""
     language: str | None
@@ -517,7 +517,7 @@ class SessionEventData:
     created_at: datetime | None
     """When the session was opened."""
     expires_at: datetime | None
-    """When the session ends."""
+    """When the session expires."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SessionEventData:
@@ -559,13 +559,13 @@ class Event:
     """``Event`` of the API."""
 
     id: str
-    """The same as the ``webhook-id`` of the call."""
+    """The same as the ``webhook-id`` of the request."""
     type: str
     """What happened, such as ``session.verified`` or ``message.finished``."""
     timestamp: datetime
     """When it happened."""
     body: dict[str, Any]
-    """The body of the call, as your server gets it."""
+    """The body of the request, as your server gets it."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Event:
@@ -584,9 +584,9 @@ class EventList:
     events: list[Event]
     """The events in the order in which they happened, at most ``limit``."""
     after: str
-    """What to send as ``after`` next."""
+    """The value of ``after`` for the next request."""
     has_more: bool
-    """Whether to ask on at once, as there is more after this place; also where ``events`` is empty."""
+    """Whether more events follow: repeat the request at once."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> EventList:

@@ -11,7 +11,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from verification.core.formats import CLOCK, grouped, written_moment
+from verification.core.formats import CLOCK, grouped, language_name, written_moment
 from verification.models import (
     ChannelType,
     Choice,
@@ -77,7 +77,10 @@ def _request(rows: Rows) -> Iterator[TimelineEvent]:
         code = _("a code of {number} digits and letters")
     else:
         code = _("a code of {number} digits") if session.code_digits else _("a code of {number} letters")
-    facts = [_("Language {language}").format(language=session.language), code.format(number=session.code_length)]
+    facts = [
+        _("Language: {language}").format(language=language_name(session.language)),
+        code.format(number=session.code_length),
+    ]
     if session.is_challenged:
         facts.append(_("challenge passed"))
     if session.is_test:

@@ -11,7 +11,7 @@ from django.utils import timezone
 from verification.models import Message, Session
 from verification.services.analytics.timeline.diagnosis import Diagnosis, diagnose
 from verification.services.analytics.timeline.events import TimelineEvent, events_of
-from verification.services.analytics.timeline.rows import Rows, in_full, of_messages, of_sessions
+from verification.services.analytics.timeline.rows import Rows, rows_of_messages, rows_of_sessions, with_details
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class Timeline:
 def read_timeline(row: Session | Message) -> Timeline:
     """Return the whole timeline. A message that belongs to a session is a part of the session's."""
     if isinstance(row, Session):
-        (rows,) = of_sessions([row])
+        (rows,) = rows_of_sessions([row])
     elif row.session is not None:
-        (rows,) = of_sessions([row.session])
+        (rows,) = rows_of_sessions([row.session])
     else:
-        (rows,) = of_messages([row])
-    return _timeline(in_full(rows), timezone.now())
+        (rows,) = rows_of_messages([row])
+    return _timeline(with_details(rows), timezone.now())
 
 
 def _timeline(rows: Rows, now: datetime) -> Timeline:
@@ -39,6 +39,6 @@ def _timeline(rows: Rows, now: datetime) -> Timeline:
 def in_brief(sessions: Iterable[Session], messages: Iterable[Message]) -> list[tuple[Rows, Diagnosis]]:
     """Return the sentence of each of these sessions and messages, the newest first."""
     now = timezone.now()
-    briefs = [*of_sessions(sessions), *of_messages(messages)]
+    briefs = [*rows_of_sessions(sessions), *rows_of_messages(messages)]
     briefs.sort(key=lambda rows: rows.began_at, reverse=True)
     return [(rows, diagnose(rows, now)) for rows in briefs]

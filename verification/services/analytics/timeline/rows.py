@@ -98,7 +98,7 @@ def attempts_of(message: Message) -> list[DeliveryAttempt]:
     return sorted(message.attempts.all(), key=lambda attempt: attempt.pk)
 
 
-def of_sessions(sessions: Iterable[Session]) -> list[Rows]:
+def rows_of_sessions(sessions: Iterable[Session]) -> list[Rows]:
     """Return the rows of each session, read together."""
     found = list(sessions)
     prefetch_related_objects(found, *OF_SESSION)
@@ -115,14 +115,14 @@ def of_sessions(sessions: Iterable[Session]) -> list[Rows]:
     ]
 
 
-def of_messages(messages: Iterable[Message]) -> list[Rows]:
+def rows_of_messages(messages: Iterable[Message]) -> list[Rows]:
     """Return the rows of each message that has no session, read together."""
     found = list(messages)
     prefetch_related_objects(found, *OF_MESSAGE)
     return [Rows(message.project, message.recipient, None, [message]) for message in found]
 
 
-def in_full(rows: Rows) -> Rows:
+def with_details(rows: Rows) -> Rows:
     """Add what only a whole story tells: refusals of the same time, and the providers that were not asked."""
     channels = {message.channel for message in rows.messages}
     providers = Provider.objects.of(rows.project.pk).filter(channel__in=channels).select_related("breaker").in_order()
@@ -146,12 +146,17 @@ def _paused(rows: Rows) -> frozenset[int]:
     """Return the providers that a routing rule pauses for the recipient's country."""
     place = country_of(rows.recipient.address) if "@" not in rows.recipient.address else ""
     found = RoutingRule.objects.filter(project=rows.project, country__in={place, ""})
-    parts = {(rule.provider_id, rule.country): rule.percent for rule in found}
-    return frozenset(each for each, _ in parts if parts.get((each, place), parts.get((each, ""))) == 0)
+    percent_by_rule = {(rule.provider_id, rule.country): rule.percent for rule in found}
+    return frozenset(
+        each for each, _ in percent_by_rule if percent_by_rule.get((each, place), percent_by_rule.get((each, ""))) == 0
+    )
 
 
 def _decisions(rows: Rows) -> list[Decision]:
-    """Return the refusals about this mask while the story lasted. The index leads by project, rule and hour to each."""
+    """Return the refusals about recipients with this mask while the story lasted.
+
+    All rules and hours are named, so that the unique index (project, rule, hour, subject) finds each row.
+    """
     until = rows.session.expires_at if rows.session else rows.messages[0].expires_at
     first = rows.began_at.replace(minute=0, second=0, microsecond=0)
     hours = [first + HOUR * number for number in range(int((until - first) / HOUR) + 1)]

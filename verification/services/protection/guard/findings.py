@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from verification import sql
 from verification.core import countries
+from verification.core.formats import DAY_OF_YEAR_AND_TIME, written_moment
 from verification.models import GuardBlock, GuardMode, GuardRule, Project
 from verification.models.guard import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
 from verification.services.notifications import alerts
@@ -97,6 +98,12 @@ def subject_of(finding: GuardBlock) -> str:
     return finding.subject or (_("no country") if finding.rule in ABOUT_COUNTRIES else _("whole project"))
 
 
+def subject_shown(finding: GuardBlock) -> str:
+    """Return the subject in words: a country by its name."""
+    is_country = finding.rule in ABOUT_COUNTRIES and finding.subject
+    return countries.named(finding.subject) if is_country else subject_of(finding)
+
+
 def what_was_counted(rule: GuardRule, figures: Mapping[str, object]) -> str:
     """Return the figures of a finding in sentences."""
     counted = str(GUARD_RULES[rule].counted).format(**figures)
@@ -111,13 +118,16 @@ def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
     """Return one line, and some sentences, on the finding and on what follows from it."""
     rule = GuardRule(finding.rule)
     is_observed = rule in REFUSES_SENDS and not refuses(finding)
-    is_country = rule in ABOUT_COUNTRIES and finding.subject
-    subject = countries.named(finding.subject) if is_country else subject_of(finding)
-    effect = (_observed(finding, rule) if is_observed else GUARD_RULES[rule].effect).format(subject=subject)
+    effect = _observed(finding, rule) if is_observed else GUARD_RULES[rule].effect
+    effect = effect.format(subject=subject_shown(finding))
     detail = _(
-        "{counted} {effect} until {time} UTC. If this traffic is legitimate, lift the block in the panel and raise "
+        "{counted} {effect} until {time}. If this traffic is legitimate, lift the block in the panel and raise "
         "the project's limit."
-    ).format(counted=what_was_counted(rule, finding.figures), effect=effect, time=f"{finding.until:%H:%M}")
+    ).format(
+        counted=what_was_counted(rule, finding.figures),
+        effect=effect,
+        time=written_moment(finding.until, DAY_OF_YEAR_AND_TIME),
+    )
     return effect, detail
 
 

@@ -11,7 +11,7 @@ from verification.contrib.config_files.dump import write
 from verification.contrib.config_files.export import file_of
 from verification.contrib.config_files.schema import schema
 from verification.core.errors import UserError
-from verification.management.base import WatchwordCommand, own_url
+from verification.management.base import WatchwordCommand
 from verification.models import Project
 from verification.services.projects.projects import find_project
 
@@ -42,4 +42,4 @@ class Command(WatchwordCommand):
         if twice:
             raise UserError(f"Two projects are named {sorted(twice)[0]!r}; a file identifies projects by name.")
         file = file_of(*rows)
-        self.show(file, write(file, address=own_url()).removesuffix("\n"), as_json=json)
+        self.show(file, write(file).removesuffix("\n"), as_json=json)

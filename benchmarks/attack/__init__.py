@@ -1,0 +1,1 @@
+"""What one attacker costs another project."""

@@ -1,0 +1,1 @@
+"""What the benchmarks share: the driver, the service under measurement, its processes, requests and tables."""

@@ -1,0 +1,1 @@
+"""One worker against a slow, a flooded and a dead provider."""

@@ -1,0 +1,1 @@
+"""The panel's lists on a month of traffic."""
