@@ -30,7 +30,7 @@ from config.processes.web import SETTINGS, server_command
 from tests.cluster import with_migrations
 
 ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 60
+START_SECONDS = 180  # a process that migrates an empty database on a full machine has taken more than 60
 READY = "The worker is ready"
 
 
@@ -238,11 +238,11 @@ def at_once(count: int, act: Callable[[int], object]) -> list:
     return results
 
 
-def wait_until(condition, what: str, seconds: float = START_SECONDS):
-    """Poll until the condition holds, and return what it returned; fail by name if it never does."""
+def wait_until(condition, what: str, seconds: float = START_SECONDS, *, why: Callable[[], str] = str):
+    """Poll until the condition holds, and return what it returned; fail by name if it never does, and by ``why()``."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if found := condition():
             return found
         time.sleep(0.02)
-    raise AssertionError(f"it never came to pass that {what}")
+    raise AssertionError(f"it never came to pass that {what}\n{why()}".rstrip())

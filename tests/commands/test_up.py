@@ -54,7 +54,11 @@ class Up:
         return self.output.read_text()
 
     def ready(self) -> Up:
-        wait_until(lambda: "is ready" in self.text() or self.process.poll() is not None, "it says that it is ready")
+        wait_until(
+            lambda: "is ready" in self.text() or self.process.poll() is not None,
+            "it says that it is ready",
+            why=self.text,
+        )
         assert self.process.poll() is None, self.text()
         return self
 

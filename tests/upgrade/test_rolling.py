@@ -165,10 +165,10 @@ def test_no_request_fails_and_nothing_is_sent_twice_over_an_upgrade(shop, nodes,
             node.kill("web", signal.SIGTERM)
             node.start_web()
             callers.verify(AT_EACH_STEP, seconds=120)
-    assert callers.failures == []
+    log = "".join(node.output(name) for node in nodes for name in ("web", "worker0"))
+    assert callers.failures == [], log
     assert_nothing_is_lost(callers, most_twice=0)
     assert [to for to in callers.sent_by_hand if len(shop.sent_to(to)) != 1] == []
     assert shop.service.query("SELECT DISTINCT next_version FROM verification_message") == [(7,)]
     assert first.json("checkintegrity") == {"violations": {}}
-    log = "".join(node.output(name) for node in nodes for name in ("web", "worker0"))
     assert "Traceback" not in log

@@ -51,3 +51,22 @@ def test_a_request_under_way_does_not_bring_an_ended_session_back(logged_in):
 def test_a_session_that_is_over_opens_nothing(logged_in):
     BrowserSession.objects.update(expire_date="2020-01-01T00:00Z")
     assert logged_in.get(INDEX).status_code == 302
+
+
+def test_a_request_that_only_renews_takes_back_nothing_that_another_wrote(logged_in):
+    value = logged_in.cookies["session"].value
+    renewing, writing = SessionStore(value), SessionStore(value)
+    assert "seen" not in renewing
+    writing["seen"] = True
+    writing.save()
+    BrowserSession.objects.update(expire_date="2020-01-01T00:00Z")
+    renewing.save()
+    assert SessionStore(value)["seen"]
+
+
+def test_what_is_changed_and_changed_back_is_written_each_time(logged_in):
+    store = SessionStore(logged_in.cookies["session"].value)
+    for seen in (True, False, True):
+        store["seen"] = seen
+        store.save()
+        assert SessionStore(store.session_key)["seen"] is seen

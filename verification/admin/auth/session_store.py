@@ -24,7 +24,13 @@ STORED_CHARACTERS = 40  # the width of Django's column: 160 bits in hexadecimal,
 
 
 class SessionStore(SessionBase):
-    """Django's ``SESSION_ENGINE``. Django's asynchronous methods run these in a thread."""
+    """Django's ``SESSION_ENGINE``. Django's asynchronous methods run these in a thread.
+
+    A request that only renews the session writes its end and no data: it would take back what another request of the
+    page has written meanwhile, such as the message that something was saved.
+    """
+
+    _stored: bytes | None = None  # the data as they were last read or written, to see whether they have changed
 
     def exists(self, session_key: str) -> bool:
         return _rows(session_key).exists()
@@ -35,6 +41,7 @@ class SessionStore(SessionBase):
             self._session_key = None
             return {}
         data: dict[str, Any] = self.decode(row.session_data)
+        self._stored = self.serializer().dumps(data)
         return data
 
     def create(self) -> None:
@@ -47,11 +54,14 @@ class SessionStore(SessionBase):
         if self.session_key is None:
             self.create()
             return
-        data = self.encode(self._get_session(no_load=must_create))  # type: ignore[attr-defined]
-        end = self.get_expiry_date()
+        data = self._get_session(no_load=must_create)  # type: ignore[attr-defined]  # not in the stubs
+        written: dict[str, Any] = {"expire_date": self.get_expiry_date()}
+        read, self._stored = self._stored, self.serializer().dumps(data)
+        if must_create or self._stored != read:
+            written["session_data"] = self.encode(data)
         if must_create:
-            Session.objects.create(session_key=stored_key(self.session_key), session_data=data, expire_date=end)
-        elif not _rows(self.session_key).update(session_data=data, expire_date=end):
+            Session.objects.create(session_key=stored_key(self.session_key), **written)
+        elif not _rows(self.session_key).update(**written):
             raise UpdateError
         self._record_login()
 
