@@ -82,41 +82,57 @@ class Migration(migrations.Migration):
                 name="connection_channel",
             ),
         ),
-        # The table that requests write comes last, so that it is locked for as short as can be.
-        migrations.AddField(
-            model_name="message",
-            name="connection",
-            field=models.ForeignKey(
-                blank=True,
-                db_constraint=False,
-                db_index=False,
-                null=True,
-                on_delete=django.db.models.deletion.DO_NOTHING,
-                related_name="+",
-                to="verification.identityconnection",
-                verbose_name="connection",
-            ),
-        ),
-        migrations.AddField(
-            model_name="message",
-            name="fallback_of",
-            field=models.ForeignKey(
-                blank=True,
-                db_constraint=False,
-                db_index=False,
-                help_text="The first message with this code, where an identity system handed the code over.",
-                null=True,
-                on_delete=django.db.models.deletion.DO_NOTHING,
-                related_name="+",
-                to="verification.message",
-            ),
-        ),
-        migrations.AddField(
-            model_name="message",
-            name="verified_at",
-            field=models.DateTimeField(
-                help_text="When the customer's server reported that the user got in. Of a session its token tells.",
-                null=True,
-            ),
+        # The table that requests write comes last and in one statement, so that it is locked for as short as can be.
+        migrations.SeparateDatabaseAndState(
+            [
+                migrations.RunSQL(
+                    'ALTER TABLE "verification_message"'
+                    ' ADD COLUMN "connection_id" bigint NULL,'
+                    ' ADD COLUMN "fallback_of_id" bigint NULL,'
+                    ' ADD COLUMN "verified_at" timestamp with time zone NULL',
+                    'ALTER TABLE "verification_message"'
+                    ' DROP COLUMN "connection_id",'
+                    ' DROP COLUMN "fallback_of_id",'
+                    ' DROP COLUMN "verified_at"',
+                )
+            ],
+            [
+                migrations.AddField(
+                    model_name="message",
+                    name="connection",
+                    field=models.ForeignKey(
+                        blank=True,
+                        db_constraint=False,
+                        db_index=False,
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="verification.identityconnection",
+                        verbose_name="connection",
+                    ),
+                ),
+                migrations.AddField(
+                    model_name="message",
+                    name="fallback_of",
+                    field=models.ForeignKey(
+                        blank=True,
+                        db_constraint=False,
+                        db_index=False,
+                        help_text="The first message with this code, where an identity system handed the code over.",
+                        null=True,
+                        on_delete=django.db.models.deletion.DO_NOTHING,
+                        related_name="+",
+                        to="verification.message",
+                    ),
+                ),
+                migrations.AddField(
+                    model_name="message",
+                    name="verified_at",
+                    field=models.DateTimeField(
+                        help_text="When the customer's server reported that the user got in. Of a session its token tells.",
+                        null=True,
+                    ),
+                ),
+            ],
         ),
     ]
