@@ -86,7 +86,9 @@ def run(stack: contextlib.ExitStack, options: argparse.Namespace) -> list[str]:
             raise AssertionError(node.output("web") + node.output("worker0")) from error
     url = f"{callbacks.server.url}/done"
     ports = [node.port for node in world.nodes]
-    callers = Callers(ports=ports, keys=keys, gateways=gateways, callback_url=url, seed=options.seed)
+    callers = Callers(
+        ports=ports, previous=world.previous, keys=keys, gateways=gateways, callback_url=url, seed=options.seed
+    )
     callers.start(CALLERS)
     faults = list(strike(world, gateways, chance, options, is_upgraded=old_code is None))
     callers.stop()

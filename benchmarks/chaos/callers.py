@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -74,12 +74,24 @@ class Record:
 
 
 class Callers:
-    """Threads that call the nodes in turn until :meth:`stop`."""
+    """Threads that call the nodes in turn until :meth:`stop`.
+
+    ``previous`` are the ports on which the previous release still answers. A 500 of its is counted, and breaks nothing:
+    that release cannot be mended any more.
+    """
 
     def __init__(
-        self, *, ports: Sequence[int], keys: dict[str, str], gateways: Gateways, callback_url: str, seed: int
+        self,
+        *,
+        ports: Sequence[int],
+        previous: Container[int],
+        keys: dict[str, str],
+        gateways: Gateways,
+        callback_url: str,
+        seed: int,
     ) -> None:
         self.ports, self.keys, self.gateways, self.callback_url, self.seed = ports, keys, gateways, callback_url, seed
+        self.previous = previous
         self.record = Record()
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -116,9 +128,9 @@ class Callers:
         """Ask a node; where nobody listens, the other, as a proxy does."""
         turn = next(self._turns)
         for place in range(len(self.ports)):
-            connection = http.client.HTTPConnection(
-                "127.0.0.1", self.ports[(turn + place) % len(self.ports)], timeout=ANSWER_SECONDS
-            )
+            port = self.ports[(turn + place) % len(self.ports)]
+            is_previous = port in self.previous
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=ANSWER_SECONDS)
             try:
                 connection.connect()
             except OSError:
@@ -133,20 +145,21 @@ class Callers:
                 found = Answer(0)
             finally:
                 connection.close()
-            self._count(path, found)
+            self._count(path, found, is_previous=is_previous)
             return found
         self._count(path, Answer(-1))
         return Answer(-1)
 
-    def _count(self, path: str, found: Answer) -> None:
+    def _count(self, path: str, found: Answer, *, is_previous: bool = False) -> None:
         name = path.partition("?")[0]
         for prefix in ("/manual/message/", "/hooks/", "/session/0"):
             name = f"{prefix.removesuffix('0')}…" if name.startswith(prefix) else name
+        said = f"{name} {found.status} {found.body.get('code', '') if found.status != 200 else ''}"
+        if found.status == 500 and is_previous:
+            said += " of the previous release"
         with self._lock:
-            self.record.answers[
-                f"{name} {found.status} {found.body.get('code', '') if found.status != 200 else ''}"
-            ] += 1
-        if found.status == 500:
+            self.record.answers[said] += 1
+        if found.status == 500 and not is_previous:
             self.record.break_(f"500 at {name}, {time.strftime('%H:%M:%S')}: request {found.body.get('request_id')}")
 
     def _together(self, asks: list[Callable[[], Answer]]) -> list[Answer]:

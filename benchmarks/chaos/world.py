@@ -102,6 +102,7 @@ class World:
             for name, target in (("database", self.pooler.port), ("valkey", self.valkey.port))
         }
         self.nodes: list[LiveService] = []
+        self.previous: set[int] = set()  # the ports on which the previous release answers
         base_url = f"http://127.0.0.1:{free_port()}"
         for number in (0, 1):
             database = self.pooler.url.replace(str(self.pooler.port), str(self.links[number, "database"].port))
@@ -117,6 +118,7 @@ class World:
             self.nodes.append(node)
             if old_code:
                 node.root, node.interpreter = old_code / "code", str(old_code / "venv" / "bin" / "python")
+                self.previous.add(node.port)
         self.nodes[0].manage("migrate", "--verbosity", "0")  # where all is there, the functions alone
         for node in self.nodes:
             self.revive_node(node)
@@ -183,6 +185,7 @@ class World:
             node.root, node.interpreter = ROOT, sys.executable
         self.nodes[0].manage("migrate", "--verbosity", "0")
         for node in self.nodes:
+            self.previous.discard(node.port)
             for name in ("web", "worker0"):
                 self.take(node, name, signal.SIGTERM)
                 self.revive_node(node)
