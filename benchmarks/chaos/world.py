@@ -56,7 +56,8 @@ class SmallDisk(PostgresServer):
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def fill(self) -> None:
-        with (self.folder / "disk" / "ballast").open("wb") as ballast, contextlib.suppress(OSError):
+        # Closing the file writes once more, which may fail as well.
+        with contextlib.suppress(OSError), (self.folder / "disk" / "ballast").open("wb") as ballast:
             while True:
                 ballast.write(b"\0" * 65_536)
                 ballast.flush()
