@@ -1,10 +1,15 @@
 """The page that previews and makes a routing rule, the list with "Remove", and who may use them."""
 
+import html
+
 import pytest
+from django.contrib.auth.models import User
+from django.contrib.messages import get_messages
 from django.urls import reverse
 
 from tests import factories
 from verification.admin.base.display import format_country
+from verification.admin.providers.routing_rules import remedies, remove_link
 from verification.models import Membership, Provider, RoutingRule
 
 pytestmark = pytest.mark.django_db
@@ -53,22 +58,54 @@ def test_confirmed_it_is_made_and_leads_back(two):
     panel, _first, second = two
     answer = panel.as_("owner").post(page(panel, second, next="/admin/"))
     assert (answer.status_code, answer.url) == (302, "/admin/")
-    assert RoutingRule.objects.get().percent == 100
+    rule = RoutingRule.objects.get()
+    assert rule.percent == 100
+    (said,) = get_messages(answer.wsgi_request)
+    assert said.level_tag == "success"
+    assert f'href="{remove_link(rule)}">Remove the rule</a>' in str(said)
 
 
 def test_remove_stands_in_the_list_and_asks_first(two):
     panel, first, _second = two
     owner = panel.as_("owner")
     owner.post(page(panel, first, percent=0))
-    undo = reverse("admin:verification_routingrule_delete", args=(RoutingRule.objects.get().pk,))
+    remove = reverse("admin:verification_routingrule_delete", args=(RoutingRule.objects.get().pk,))
     shown = owner.get(LIST).content.decode()
     assert f"Our gateway is paused for {format_country('BR')}." in shown
-    assert undo in shown
-    asked = owner.get(undo).content.decode()
+    assert remove in shown
+    asked = owner.get(remove).content.decode()
     assert f"Our gateway is paused for {format_country('BR')}. If you remove this rule, the channel" in asked
     assert RoutingRule.objects.exists()
-    owner.post(undo, {"post": "yes"})
+    owner.post(remove, {"post": "yes"})
     assert not RoutingRule.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("country", "applies"), [("IN", "own routing applies again"), ("", "other rules and the channel")]
+)
+def test_the_question_says_what_applies_once_the_rule_is_removed(two, country, applies):
+    panel, first, second = two
+    rule = RoutingRule.objects.create(project=panel.project, provider=first, country="BR", percent=0)
+    RoutingRule.objects.create(project=panel.project, provider=second, country=country, percent=20)
+    assert applies in html.unescape(panel.as_("owner").get(remove_link(rule)).content.decode())
+
+
+def test_a_step_that_was_taken_is_offered_to_be_taken_back(two, rf):
+    panel, first, second = two
+    request = rf.get("/admin/")
+    request.user = User.objects.get(username="owner")
+
+    def steps(country="BR"):
+        return [title for title, _link in remedies(request, panel.project.pk, first, country, best=second)]
+
+    place = format_country("BR")
+    assert steps() == [f"Route {place} to Northwind", f"Pause Our gateway for {place}"]
+    RoutingRule.objects.create(project=panel.project, provider=second, country="BR", percent=100)
+    assert steps() == [
+        f"Remove the rule: All messages to {place} are sent to Northwind first.",
+        f"Pause Our gateway for {place}",
+    ]
+    assert steps("IN")[0].startswith("Route")
 
 
 def test_a_refusal_says_why_and_changes_nothing(two):

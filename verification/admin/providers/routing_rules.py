@@ -126,30 +126,28 @@ def remedies(
     """Return the title and address of each step against a provider that fails in a country, or, with none, in all.
 
     Empty where the user may not change the project, or no other provider serves the channel. ``best`` is the one that
-    is known to do better.
+    is known to do better. A step that was taken is offered to be taken back.
     """
     if project not in own_project_ids(request, Right.CHANGE):
         return []
     serving = Provider.objects.serving(project).filter(channel=provider.channel)
     others = [best] if best else list(serving.exclude(pk=provider.pk).in_order()[:1])
     way_back, place = request.get_full_path(), display.format_country(country)
+    here = RoutingRule.objects.filter(project=project, country=country, provider__channel=provider.channel)
+    made = {(rule.provider_id, rule.percent): rule for rule in here.select_related("provider")}
+    steps: list[tuple[str, Provider, int]] = []
+    for other in others:
+        if country:
+            steps.append((format_html(_("Route {country} to {name}"), country=place, name=other.name), other, WHOLE))
+            steps.append((format_html(_("Pause {name} for {country}"), name=provider.name, country=place), provider, 0))
+        else:
+            steps.append((_("Use {name} first").format(name=other.name), other, WHOLE))
+            steps.append((_("Pause {name}").format(name=provider.name), provider, 0))
     return [
-        link
-        for other in others
-        for link in (
-            (
-                format_html(_("Route {country} to {name}"), country=place, name=other.name)
-                if country
-                else _("Use {name} first").format(name=other.name),
-                propose_link(project, other.pk, country, WHOLE, way_back),
-            ),
-            (
-                format_html(_("Pause {name} for {country}"), name=provider.name, country=place)
-                if country
-                else _("Pause {name}").format(name=provider.name),
-                propose_link(project, provider.pk, country, 0, way_back),
-            ),
-        )
+        (format_html(_("Remove the rule: {rule}"), rule=sentence_of(rule)), remove_link(rule))
+        if (rule := made.get((chosen.pk, percent)))
+        else (title, propose_link(project, chosen.pk, country, percent, way_back))
+        for title, chosen, percent in steps
     ]
 
 
@@ -157,10 +155,10 @@ def in_force(projects: list[int], provider: Provider, country: str | None) -> li
     """Return the rules about a provider, each as a sentence with the address of its "Remove"."""
     rows = RoutingRule.objects.filter(project__in=projects, provider=provider).select_related("provider")
     rows = rows.filter(country__in=(country, "")) if country else rows
-    return [(sentence_of(row), undo_link(row)) for row in rows]
+    return [(sentence_of(row), remove_link(row)) for row in rows]
 
 
-def undo_link(rule: RoutingRule) -> str:
+def remove_link(rule: RoutingRule) -> str:
     return reverse("admin:verification_routingrule_delete", args=(rule.pk,))
 
 
@@ -192,7 +190,7 @@ def sentence_of(rule: RoutingRule | Proposal) -> SafeString:
 @admin.register(RoutingRule)
 class RoutingRuleAdmin(ScopedAdmin):
     deleters = Right.CHANGE
-    list_display = ("rule", "channel", "project", "since", "undo")
+    list_display = ("rule", "channel", "project", "since", "remove")
     list_select_related = ("project", "provider")
     ordering = ("-created_at", "-id")
     delete_confirmation_template = "admin/verification/form_page.html"
@@ -226,12 +224,12 @@ class RoutingRuleAdmin(ScopedAdmin):
         return display.time_ago_label(row.created_at)
 
     @admin.display(description="")
-    def undo(self, row: RoutingRule) -> str:
-        return format_html('<a class="ww-link" href="{}">{}</a>', undo_link(row), _("Remove"))
+    def remove(self, row: RoutingRule) -> str:
+        return format_html('<a class="ww-link" href="{}">{}</a>', remove_link(row), _("Remove"))
 
     def get_list_display(self, request: HttpRequest) -> Any:
         columns = super().get_list_display(request)
-        return tuple(column for column in columns if column != "undo") if is_asked_for(request) else columns
+        return tuple(column for column in columns if column != "remove") if is_asked_for(request) else columns
 
     def get_actions(self, request: HttpRequest) -> Any:
         return {}
@@ -242,7 +240,9 @@ class RoutingRuleAdmin(ScopedAdmin):
         words = rule and {
             "title": _("Remove the rule"),
             "intro": format_html(
-                _("{sentence} If you remove this rule, the channel's own routing applies again."),
+                _("{sentence} If you remove this rule, the project's other rules and the channel's own routing apply.")
+                if rules.others_of(rule)
+                else _("{sentence} If you remove this rule, the channel's own routing applies again."),
                 sentence=sentence_of(rule),
             ),
             "submit_text": _("Remove the rule"),
@@ -255,7 +255,7 @@ class RoutingRuleAdmin(ScopedAdmin):
         rules.end_rule(obj)
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
-        self.message_user(request, _("Removed. The channel's own routing applies again."), messages.SUCCESS)
+        self.message_user(request, _("The rule is removed."), messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:verification_routingrule_changelist"))
 
 
@@ -279,7 +279,14 @@ def propose_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
                 rule = rules.set_rule(proposal)
                 model_admin.message_user(
                     request,
-                    format_html(_("{sentence} You can undo it under Routing rules."), sentence=sentence_of(rule)),
+                    format_html(
+                        '{} {} <a class="ww-link" href="{}">{}</a>',
+                        sentence_of(rule),
+                        _("The rule applies within a second."),
+                        remove_link(rule),
+                        _("Remove the rule"),
+                    ),
+                    messages.SUCCESS,
                 )
                 return HttpResponseRedirect(back)
             context |= _preview(proposal, example)

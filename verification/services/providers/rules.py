@@ -106,9 +106,17 @@ def set_rule(proposal: Proposal) -> RoutingRule:
 
 
 def end_rule(rule: RoutingRule) -> None:
-    """Undo a rule: the channel's own choice holds again, within a second."""
+    """Remove a rule. Within a second the project's other rules apply, and the channel's own routing."""
     rule.delete()
     forget_providers()
+
+
+def others_of(rule: RoutingRule) -> list[RoutingRule]:
+    """Return the rules that still apply to some message of this one's once it is removed."""
+    rest = RoutingRule.objects.filter(project=rule.project_id, provider__channel=rule.provider.channel)
+    if rule.country:
+        rest = rest.filter(country__in=(rule.country, ""))
+    return list(rest.exclude(pk=rule.pk))
 
 
 def relieved(project_id: int, provider_id: int, country: str) -> bool:
