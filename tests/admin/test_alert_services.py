@@ -1,5 +1,7 @@
 """The page of alert destinations: what is taken, what never leaves, and the test alerts."""
 
+import re
+
 import pytest
 from django.core import mail
 from django.urls import reverse
@@ -131,7 +133,10 @@ def test_without_a_mail_server_the_list_and_the_test_say_so(panel, settings):
     settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
     Project.objects.filter(pk=panel.project.pk).update(alert_emails=["ops@example.com"])
     client = panel.as_("owner")
-    assert b"No mail server is set up" in client.get(reverse(LIST)).content
+    page = client.get(reverse(LIST)).content
+    assert b"No mail server is set up" in page
+    assert re.search(rb'<span class="ww-label ww-warning">No mail server</span>.*?Turn off', page, re.DOTALL)
+    assert {kind: line.state for kind, line in lines_of(panel).items()}["E-mail"] == "stopped"
     assert b"The test failed" in client.post(of_project(panel, "mail", "test")).content
 
 

@@ -172,6 +172,12 @@ def test_the_way_to_the_only_project_is_at_the_head_of_the_menu(panel):
     assert [item["link"] for item in first["items"]][:2] == [reverse("admin:index"), page_of("project_changelist")]
 
 
+def test_the_settings_of_the_only_project_are_in_the_menu(panel):
+    menu = panel.as_("owner").get(reverse("admin:index")).context["sidebar_navigation"]
+    links = {str(item["title"]): item["link"] for group in menu for item in group["items"]}
+    assert links["Project settings"] == reverse("admin:verification_project_change", args=(panel.project.pk,))
+
+
 def test_the_menu_follows_the_role_in_the_chosen_project(panel, second):
     Membership.objects.filter(project=second).update(role=Role.ANALYST)
     client = panel.as_("owner")

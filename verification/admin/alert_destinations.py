@@ -40,13 +40,15 @@ FORMS = {  # by what the form is about: its title, and the settings of the proje
 }
 ICONS = {AlertServiceKind.TELEGRAM: "send", AlertServiceKind.SLACK: "forum", AlertServiceKind.APPRISE: "campaign"}
 NO_MAIL_SERVER = gettext_lazy(
-    "No mail server is set up (EMAIL_URL), so alerts and digests only go to the worker's log."
+    "No mail server is set up (EMAIL_URL), so the worker writes e-mail alerts and digests to its log and sends none."
+    " Other destinations work without it."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """A line of the list. ``state`` is a word: on, off, or none where it has no address yet."""
+    """A line of the list. ``state`` is a word: on, off, stopped where there is no mail server, or none where it has no
+    address yet."""
 
     icon: str
     kind: str
@@ -114,7 +116,7 @@ def _mail(project: Project, outcome: AlertOutcome | None) -> Destination:
         name = _("Members of the project: {addresses}").format(
             addresses=", ".join(addresses) or _("none of them has an e-mail address")
         )
-    state = "on" if project.alert_by_mail else "off"
+    state = "off" if not project.alert_by_mail else "on" if mail_server.has_mail_server() else "stopped"
     return _own_way(project, AlertWay.MAIL, "mail", name, state, outcome)
 
 

@@ -238,3 +238,11 @@ def test_a_declared_language_is_whole(code):
     forms = int(re.search(r"nplurals=(\d)", catalogue.metadata["Plural-Forms"])[1])
     assert [entry.msgid for entry in catalogue if not entry.translated()] == []
     assert [entry.msgid for entry in catalogue if entry.msgid_plural and len(entry.msgstr_plural) != forms] == []
+
+
+def test_uzbek_is_written_with_its_own_letters():
+    """Oʻ and gʻ have U+02BB, and the sign in maʼlum is U+02BC; quotation marks in their place are other words."""
+    catalogue = polib.pofile(str(LOCALE / "uz/LC_MESSAGES/django.po"))
+    written = [text for entry in catalogue for text in (entry.msgstr, *entry.msgstr_plural.values())]
+    assert len(written) > 1000
+    assert [text for text in written if re.search(r"[og][‘’'`]|(?<=[a-z])[‘’`](?=[a-z])", text, re.IGNORECASE)] == []

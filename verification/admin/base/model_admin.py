@@ -113,7 +113,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
             if csv_export.PARAMETER in request.GET and request.method == "GET":
                 return self._file(request)
             title = menu_title(request.path, default=str(capfirst(self.opts.verbose_name_plural)))
-            context = {"title": title, "intro": self.get_intro(request), **(extra_context or {})}
+            context = {"title": title, "intro": self.get_intro(request), "most_csv_rows": csv_export.MAX_ROWS}
+            context |= extra_context or {}
             response: HttpResponse = super().changelist_view(request, context)
         except (DisallowedModelAdminLookup, DisallowedModelAdminToField):
             return self._no_such_filter(request)

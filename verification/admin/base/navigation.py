@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base import current_project
-from verification.admin.base.permissions import has_right
+from verification.admin.base.permissions import has_right, own_project_ids
 from verification.models import Right
 from verification.services.providers.accounts import is_known
 
@@ -144,8 +144,9 @@ def _items(request: HttpRequest, entries: tuple[tuple[StrOrPromise, str, str], .
 
 
 def _settings(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the way to the chosen project's own page."""
-    chosen = current_project.current_project_id(request)
+    """Return the way to the own page of the chosen project, or of the only one."""
+    own = own_project_ids(request)
+    chosen = own[0] if len(own) == 1 else current_project.current_project_id(request)
     if chosen is None:
         return []
     page = reverse("admin:verification_project_change", args=(chosen,))
