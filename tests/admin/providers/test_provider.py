@@ -219,6 +219,16 @@ def test_checking_asks_on_a_post_and_shows_the_answer(panel):
     assert "The inbox contains 0 messages." in client.post(page).content.decode()
 
 
+def test_a_check_leads_back_to_where_it_was_opened(panel):
+    provider = Provider.objects.create(project=panel.project, channel="sms", type="inbox", name="Box")
+    settings = reverse("admin:verification_provider_change", args=(provider.pk,))
+    page = reverse("admin:verification_provider_check_credentials", args=(provider.pk,))
+    client = panel.as_("owner")
+    assert client.get(page).context["back"] == settings
+    shown = client.get(page, {"next": "/admin/x/"})
+    assert (shown.context["back"], shown.context["settings"]) == ("/admin/x/", settings)
+
+
 def test_two_providers_of_a_channel_have_two_names(panel):
     provider = panel.rows[Provider]
     url = reverse(

@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from verification.admin.base.current_project import form_link
+from verification.admin.base.display import NEXT, page_address
 from verification.core import mail_server
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.services.analytics import onboarding
@@ -134,7 +135,7 @@ def _check_link(project: Project) -> str:
     own = Provider.objects.serving(project).filter(project=project).in_order().first()
     if own is None:
         return reverse("admin:verification_provider_changelist")
-    return _page("provider_check_credentials", own.pk)
+    return reverse("admin:verification_provider_check_credentials", args=(own.pk,), query={NEXT: page_address(project)})
 
 
 def _test_link(project: Project) -> str:

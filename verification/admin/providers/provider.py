@@ -239,7 +239,8 @@ class ProviderAdmin(ChannelColumn, ProviderTypeColumn, ScopedAdmin):
             _("Check credentials"),
             object=provider,
             health=check_provider(provider) if request.method == "POST" else None,
-            back=page_address(provider),
+            settings=page_address(provider),
+            back=return_address(request) or page_address(provider),
         )
         return TemplateResponse(request, "admin/verification/provider/check.html", context)
 
