@@ -7,6 +7,8 @@ import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
 
+from verification.migrations._state import StateAtOnce
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -61,7 +63,7 @@ class Migration(migrations.Migration):
             },
         ),
         # The table that requests read comes last and in one statement, so that it is locked for as short as can be.
-        migrations.SeparateDatabaseAndState(
+        StateAtOnce(
             [
                 migrations.RunSQL(
                     'ALTER TABLE "verification_project"'

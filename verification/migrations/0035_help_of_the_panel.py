@@ -9,6 +9,8 @@ import django.core.validators
 import django.db.models.functions.comparison
 from django.db import migrations, models
 
+from verification.migrations._state import StateAtOnce
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -16,1317 +18,1365 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AlterModelOptions(
-            name="guardblock",
-            options={"ordering": ("-since",), "verbose_name": "block", "verbose_name_plural": "blocks"},
-        ),
-        migrations.AlterModelOptions(
-            name="platform",
-            options={"verbose_name": "platform limits", "verbose_name_plural": "platform limits"},
-        ),
-        migrations.AlterModelOptions(
-            name="webhookattempt",
-            options={"ordering": ("id",), "verbose_name": "webhook attempt", "verbose_name_plural": "webhook attempts"},
-        ),
-        migrations.AlterField(
-            model_name="alertservice",
-            name="is_enabled",
-            field=models.BooleanField(default=True, verbose_name="active"),
-        ),
-        migrations.AlterField(
-            model_name="alertservice",
-            name="kind",
-            field=models.CharField(
-                choices=[
-                    ("telegram", "Telegram"),
-                    ("slack", "Slack, Mattermost, Discord"),
-                    ("apprise", "Other service (Apprise)"),
-                ],
-                max_length=10,
-                verbose_name="kind",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="auditentry",
-            name="who",
-            field=models.CharField(help_text="A panel user, command or process.", max_length=150, verbose_name="who"),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="countries",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=2),
-                blank=True,
-                default=list,
-                help_text="Limits this channel to some of the project's countries, as two-letter codes. Leave empty for all of the project's countries.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(300)],
-                verbose_name="countries",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="daily_budget",
-            field=models.PositiveIntegerField(
-                blank=True,
-                help_text="Maximum messages per day (UTC; hard limit). 0 = no limit. Leave empty for the default: 1,000 for SMS and for voice calls, no limit for other channels.",
-                null=True,
-                verbose_name="daily budget",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="daily_cost_budget",
-            field=models.PositiveIntegerField(
-                blank=True,
-                help_text="Maximum cost per day (UTC), in whole units of the account currency. Costs are updated once a minute, so it may be exceeded by about a minute of messages; messages without a price don't count. 0 or empty = no limit.",
-                null=True,
-                verbose_name="daily cost budget",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="effective_budget",
-            field=models.GeneratedField(
-                db_persist=True,
-                expression=models.Case(
-                    models.When(
-                        daily_budget__isnull=False,
-                        then=django.db.models.functions.comparison.NullIf("daily_budget", models.Value(0)),
+        StateAtOnce(
+            state_operations=[
+                migrations.AlterModelOptions(
+                    name="guardblock",
+                    options={"ordering": ("-since",), "verbose_name": "block", "verbose_name_plural": "blocks"},
+                ),
+                migrations.AlterModelOptions(
+                    name="platform",
+                    options={"verbose_name": "platform limits", "verbose_name_plural": "platform limits"},
+                ),
+                migrations.AlterModelOptions(
+                    name="webhookattempt",
+                    options={
+                        "ordering": ("id",),
+                        "verbose_name": "webhook attempt",
+                        "verbose_name_plural": "webhook attempts",
+                    },
+                ),
+                migrations.AlterField(
+                    model_name="alertservice",
+                    name="is_enabled",
+                    field=models.BooleanField(default=True, verbose_name="active"),
+                ),
+                migrations.AlterField(
+                    model_name="alertservice",
+                    name="kind",
+                    field=models.CharField(
+                        choices=[
+                            ("telegram", "Telegram"),
+                            ("slack", "Slack, Mattermost, Discord"),
+                            ("apprise", "Other service (Apprise)"),
+                        ],
+                        max_length=10,
+                        verbose_name="kind",
                     ),
-                    models.When(then=models.Value(1000), type__in=("sms", "voice")),
                 ),
-                help_text="The effective budget; null for no limit.",
-                output_field=models.PositiveIntegerField(null=True),
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="explore_percent",
-            field=models.PositiveSmallIntegerField(
-                db_default=5,
-                default=5,
-                help_text="With “cheapest” or “fastest”: the share of messages that try other providers, to notice when one has become better. 0 to 20.",
-                validators=[django.core.validators.MaxValueValidator(20)],
-                verbose_name="exploration (%)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="image_url",
-            field=models.URLField(blank=True, help_text="Image URL. Leave empty for the default.", verbose_name="icon"),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="link",
-            field=models.URLField(
-                blank=True,
-                help_text="Where users go for this channel. Leave empty for the project's site.",
-                verbose_name="link",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="monthly_cost_budget",
-            field=models.PositiveIntegerField(
-                blank=True,
-                help_text="Maximum cost per calendar month (UTC), in whole units of the account currency. Costs are updated once a minute. 0 or empty = no limit.",
-                null=True,
-                verbose_name="monthly cost budget",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="name",
-            field=models.CharField(
-                blank=True,
-                help_text="The name users see. Leave empty for the default.",
-                max_length=50,
-                verbose_name="name",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="position",
-            field=models.PositiveSmallIntegerField(
-                default=0, help_text="Order within the project, lowest first.", verbose_name="position"
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="routing",
-            field=models.CharField(
-                choices=[
-                    ("fixed", "Fixed order"),
-                    ("shares", "Weighted"),
-                    ("best_price", "Cheapest per verified user"),
-                    ("best_time", "Fastest per verified user"),
-                ],
-                db_default="fixed",
-                default="fixed",
-                help_text="Your project's providers always come before the system's, and providers that were just slow come last.",
-                max_length=10,
-                verbose_name="routing",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="channel",
-            name="session_seconds",
-            field=models.PositiveSmallIntegerField(
-                blank=True,
-                help_text="For channels with slow delivery: sessions that may use this channel stay valid at least this long. Leave empty to use the project's value.",
-                null=True,
-                validators=[
-                    django.core.validators.MinValueValidator(60),
-                    django.core.validators.MaxValueValidator(900),
-                ],
-                verbose_name="session lifetime (seconds)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="circuitbreaker",
-            name="openings",
-            field=models.PositiveIntegerField(default=0, help_text="Consecutive openings; each lasts longer."),
-        ),
-        migrations.AlterField(
-            model_name="dailycosts",
-            name="provider_id",
-            field=models.BigIntegerField(help_text="The provider, even after it was deleted; 0 for none."),
-        ),
-        migrations.AlterField(
-            model_name="exchangerate",
-            name="account",
-            field=models.CharField(
-                help_text="The account currency to convert into, such as USD.", max_length=3, verbose_name="into"
-            ),
-        ),
-        migrations.AlterField(
-            model_name="exchangerate",
-            name="rate",
-            field=models.DecimalField(
-                decimal_places=12,
-                help_text="The value of one unit of the first currency in the second. For 1 EUR = 1.08 USD, enter 1.08.",
-                max_digits=24,
-                validators=[django.core.validators.MinValueValidator(Decimal("1E-12"))],
-                verbose_name="rate",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="exchangerate",
-            name="valid_from",
-            field=models.DateField(help_text="The first day (UTC) on which it applies.", verbose_name="valid from"),
-        ),
-        migrations.AlterField(
-            model_name="fallbackstep",
-            name="wait_seconds",
-            field=models.PositiveSmallIntegerField(
-                default=30,
-                help_text="How long to wait for a delivery report before the code is sent by the next channel.",
-                validators=[django.core.validators.MinValueValidator(5), django.core.validators.MaxValueValidator(870)],
-                verbose_name="wait seconds",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="guardblock",
-            name="rule",
-            field=models.CharField(
-                choices=[
-                    ("prefix", "Many numbers with one prefix"),
-                    ("manual_prefix", "Many numbers with one prefix (manual sends)"),
-                    ("conversion", "Few verified codes in a country"),
-                    ("low_conversion", "Country under watch"),
-                    ("network_countries", "Client network requesting many countries"),
-                    ("wrong_codes", "Many wrong codes in the project"),
-                    ("same_guess", "Same code tried in many sessions"),
-                    ("network", "Client network guessing codes"),
-                    ("network_refused", "Client network blocked from checking codes"),
-                    ("strangers", "Wrong codes from many client networks"),
-                ],
-                max_length=20,
-                verbose_name="rule",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="hostedpage",
-            name="accent",
-            field=models.CharField(
-                default="#4f46e5",
-                help_text="For buttons and links, such as #0f766e. Adjusted for contrast where needed.",
-                max_length=7,
-                validators=[
-                    django.core.validators.RegexValidator(
-                        "^#[0-9a-f]{6}\\Z", "Enter a colour as # and six hex digits, such as #0f766e."
-                    )
-                ],
-                verbose_name="colour",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="hostedpage",
-            name="hand_over",
-            field=models.CharField(
-                choices=[("form", "Form, posted to your server"), ("fragment", "Fragment, read by your script")],
-                default="form",
-                help_text="How the token is returned. Never in the query string, which would end up in logs.",
-                max_length=8,
-                verbose_name="verify token",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="hostedpage",
-            name="is_enabled",
-            field=models.BooleanField(
-                default=False,
-                help_text="Turns the hosted page on. When off, its URL returns “not found”.",
-                verbose_name="active",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="hostedpage",
-            name="logo",
-            field=models.BinaryField(help_text="A PNG re-encoded from its pixels.", null=True, verbose_name="logo"),
-        ),
-        migrations.AlterField(
-            model_name="hostedpage",
-            name="return_addresses",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=500),
-                blank=True,
-                default=list,
-                help_text="URLs the page may return to, such as https://shop.example/verified. The return_to of a link must match one of them exactly.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(50)],
-                verbose_name="return URLs",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="hostedpage",
-            name="title",
-            field=models.CharField(
-                blank=True,
-                help_text="The name above the form. Leave empty for the project's name.",
-                max_length=60,
-                verbose_name="name",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="hourlycosts",
-            name="provider_id",
-            field=models.BigIntegerField(help_text="The provider, even after it was deleted; 0 for none."),
-        ),
-        migrations.AlterField(
-            model_name="invitation",
-            name="sees_addresses",
-            field=models.BooleanField(default=False, verbose_name="sees full addresses"),
-        ),
-        migrations.AlterField(
-            model_name="listentry",
-            name="subject",
-            field=models.CharField(
-                choices=[
-                    ("recipient", "Recipient"),
-                    ("prefix", "Number prefix"),
-                    ("domain", "E-mail domain"),
-                    ("country", "Country"),
-                    ("client", "Client address or network"),
-                ],
-                max_length=9,
-                verbose_name="subject",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="membership",
-            name="role",
-            field=models.CharField(
-                choices=[
-                    ("owner", "Owner"),
-                    ("developer", "Developer"),
-                    ("analyst", "Analyst"),
-                    ("support", "Support"),
-                ],
-                default="owner",
-                help_text="Determines what they can see and do in the project.",
-                max_length=10,
-                verbose_name="role",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="membership",
-            name="sees_addresses",
-            field=models.BooleanField(
-                default=False,
-                help_text="Can view full recipient addresses, one at a time, recorded in the audit log.",
-                verbose_name="sees full addresses",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="platform",
-            name="account_currency",
-            field=models.CharField(
-                default="USD",
-                help_text="The currency in which costs are shown, such as EUR. Prices in other currencies need an exchange rate.",
-                max_length=3,
-                verbose_name="account currency",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="platform",
-            name="max_creates_per_address",
-            field=models.PositiveIntegerField(
-                default=0,
-                help_text="Sessions created from one IP address in 10 minutes. 0 = no platform limit.",
-                verbose_name="max sessions per IP address",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="platform",
-            name="max_daily_budget",
-            field=models.PositiveIntegerField(
-                default=0,
-                help_text="Messages per day on one channel of a project. 0 = no platform limit.",
-                verbose_name="max daily budget",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="platform",
-            name="max_requests_per_second",
-            field=models.PositiveIntegerField(
-                default=0,
-                help_text="Sessions created and manual sends of a project per second. 0 = no platform limit.",
-                verbose_name="max requests per second",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="platform",
-            name="max_sends_per_day",
-            field=models.PositiveIntegerField(
-                default=0,
-                help_text="Messages to one recipient of a project per day. 0 = no platform limit.",
-                verbose_name="max sends per day",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="platform",
-            name="sms_per_recipient_a_day",
-            field=models.PositiveIntegerField(
-                default=0,
-                help_text="SMS to one number in 24 hours from all projects together, if more than one sends to it. 0 = no limit.",
-                verbose_name="SMS per recipient per day",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="alert_by_webhook",
-            field=models.BooleanField(
-                db_default=True,
-                default=True,
-                help_text="Send each alert to the webhook URL below, if set.",
-                verbose_name="alerts by webhook",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="alert_digest",
-            field=models.BooleanField(
-                default=False,
-                help_text="Sent on Mondays at 9:00: last week's verified users, conversion, cost and worst provider.",
-                verbose_name="weekly digest",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="alert_emails",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.EmailField(max_length=254),
-                blank=True,
-                default=list,
-                help_text="Who gets alerts by e-mail. Leave empty for the project's members.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(20)],
-                verbose_name="alert e-mail addresses",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="alert_quiet_hours",
-            field=models.CharField(
-                blank=True,
-                default="",
-                help_text="Such as 22:00-07:00. E-mails and chat messages are held until quiet hours end, except “channel down”. Webhooks are never held.",
-                max_length=11,
-                verbose_name="quiet hours",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="alert_time_zone",
-            field=models.CharField(
-                default="UTC",
-                help_text="For quiet hours and the digest, such as Europe/Berlin.",
-                max_length=40,
-                verbose_name="time zone",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="alert_url",
-            field=models.URLField(
-                blank=True,
-                help_text="An https URL that receives each alert, signed like a callback.",
-                max_length=2048,
-                verbose_name="alert webhook URL",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="allow_voip",
-            field=models.BooleanField(
-                default=False,
-                help_text="Also send SMS to VoIP and personal numbers, which are easy to obtain in bulk.",
-                verbose_name="allow VoIP numbers",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="android_hash",
-            field=models.CharField(
-                blank=True,
-                help_text="The 11-character hash with which Android passes the SMS to your app, such as FA+9qCX9VSu.",
-                max_length=11,
-                verbose_name="Android app hash",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="balance_alert_days",
-            field=models.PositiveSmallIntegerField(
-                default=7,
-                help_text="Days left: alerts you when a provider's balance would run out sooner at last week's rate. 0 = off.",
-                validators=[django.core.validators.MaxValueValidator(90)],
-                verbose_name="low-balance warning",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="challenge_fails_open",
-            field=models.BooleanField(
-                default=False,
-                help_text="Let callers through without a challenge while the provider does not respond. Otherwise they get HTTP 503.",
-                verbose_name="allow when the provider is unreachable",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="challenge_hosts",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=253),
-                blank=True,
-                default=list,
-                help_text="Hosts allowed to show the widget, such as shop.example, or Android package names. Leave empty to use the origins' hosts.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
-                verbose_name="hosts",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="challenge_min_score",
-            field=models.FloatField(
-                default=0.5,
-                help_text="Minimum reCAPTCHA v3 score to pass, from 0 (bot) to 1 (human).",
-                validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(1)],
-                verbose_name="minimum score",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="challenge_mode",
-            field=models.CharField(
-                choices=[("off", "Off"), ("always", "Always"), ("suspicion", "On suspicion")],
-                default="off",
-                help_text="Whether callers must prove they are human before a session is created or a code is sent.",
-                max_length=9,
-                verbose_name="require a challenge",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="challenge_provider",
-            field=models.CharField(
-                choices=[
-                    ("altcha", "ALTCHA (proof of work, no external service)"),
-                    ("turnstile", "Cloudflare Turnstile"),
-                    ("hcaptcha", "hCaptcha"),
-                    ("recaptcha", "Google reCAPTCHA"),
-                ],
-                default="altcha",
-                help_text="The challenge provider. ALTCHA is built in and needs no account.",
-                max_length=9,
-                verbose_name="provider",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="challenge_secret",
-            field=models.BinaryField(
-                help_text="The secret key from the challenge provider. Not needed for ALTCHA.",
-                null=True,
-                verbose_name="secret",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="challenge_site_key",
-            field=models.CharField(
-                blank=True,
-                help_text="The public key from the challenge provider. Not needed for ALTCHA.",
-                max_length=200,
-                verbose_name="site key",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="code_digits",
-            field=models.BooleanField(default=True, help_text="Use digits in codes.", verbose_name="digits"),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="code_in_subject",
-            field=models.BooleanField(
-                default=False,
-                help_text="Show the code in the e-mail subject, so that notifications show it.",
-                verbose_name="code in the subject",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="code_length",
-            field=models.PositiveSmallIntegerField(
-                choices=[(4, "4"), (6, "6")],
-                default=6,
-                help_text="6 is the safe choice; a code of length 4 is a hundred times easier to guess.",
-                verbose_name="length",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="code_letters",
-            field=models.BooleanField(
-                default=False,
-                help_text="Use letters in codes, except look-alikes such as 0 and O. Turn on digits, letters or both.",
-                verbose_name="letters",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="countries",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=2),
-                blank=True,
-                default=list,
-                help_text="Countries whose phone numbers are allowed, as two-letter codes such as DE. Leave empty for all countries.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(300)],
-                verbose_name="countries",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="creates_per_address",
-            field=models.PositiveIntegerField(
-                default=300,
-                help_text="Sessions created from one IP address in 10 minutes. 0 = no limit.",
-                verbose_name="sessions per IP address",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="default_email_channel",
-            field=models.CharField(
-                choices=[("email", "E-mail")],
-                default="email",
-                help_text="The channel for e-mail addresses if the caller does not choose one.",
-                max_length=20,
-                verbose_name="default for e-mail addresses",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="default_phone_channel",
-            field=models.CharField(
-                choices=[
-                    ("sms", "SMS"),
-                    ("messenger_a", "Telegram"),
-                    ("messenger_b", "WhatsApp"),
-                    ("voice", "Voice call"),
-                ],
-                default="sms",
-                help_text="The channel for phone numbers if the caller does not choose one.",
-                max_length=20,
-                verbose_name="default for phone numbers",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="deleted_at",
-            field=models.DateTimeField(
-                editable=False,
-                help_text="Deleted at this time; a worker then removes its data.",
-                null=True,
-                verbose_name="deleted at",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="event_recipients",
-            field=models.BooleanField(
-                db_default=False,
-                default=False,
-                help_text="Include the full phone number or e-mail address in events. Otherwise it is masked.",
-                verbose_name="full recipient addresses",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="event_url",
-            field=models.URLField(
-                blank=True,
-                db_default="",
-                default="",
-                help_text="An https URL that receives each of these events, signed like a callback.",
-                max_length=2048,
-                verbose_name="event webhook URL",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="events",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(
-                    choices=[
-                        ("message.finished", "Message finished"),
-                        ("session.opened", "Session opened"),
-                        ("session.verified", "Session verified"),
-                        ("session.locked", "Session locked"),
-                        ("session.expired", "Session expired"),
-                        ("session.refused", "Session refused"),
-                        ("session.undelivered", "Code not delivered"),
-                    ],
-                    max_length=20,
+                migrations.AlterField(
+                    model_name="auditentry",
+                    name="who",
+                    field=models.CharField(
+                        help_text="A panel user, command or process.", max_length=150, verbose_name="who"
+                    ),
                 ),
-                blank=True,
-                db_default=[],
-                default=list,
-                help_text="Events sent to your server: message.finished, session.opened, session.verified, session.locked, session.expired, session.refused, session.undelivered. Leave empty for none.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(7)],
-                verbose_name="events",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_block_max_minutes",
-            field=models.PositiveIntegerField(
-                default=720,
-                help_text="The longest a block can last.",
-                validators=[
-                    django.core.validators.MinValueValidator(1),
-                    django.core.validators.MaxValueValidator(10080),
-                ],
-                verbose_name="longest block (minutes)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_block_minutes",
-            field=models.PositiveIntegerField(
-                default=30,
-                help_text="How long the first block lasts; each repeat doubles it.",
-                validators=[
-                    django.core.validators.MinValueValidator(1),
-                    django.core.validators.MaxValueValidator(10080),
-                ],
-                verbose_name="first block (minutes)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_country_day",
-            field=models.PositiveIntegerField(
-                db_default=20,
-                default=20,
-                help_text="Above this, the minimum share of verified codes also applies to the whole day. 0 = off.",
-                verbose_name="unverified sends to a country per day",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_country_minutes",
-            field=models.PositiveIntegerField(
-                default=60,
-                help_text="Time window for a country's conversion.",
-                validators=[
-                    django.core.validators.MinValueValidator(1),
-                    django.core.validators.MaxValueValidator(1440),
-                ],
-                verbose_name="window for a country (minutes)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_country_percent",
-            field=models.PositiveIntegerField(
-                default=20,
-                help_text="Share of them that must be verified.",
-                validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)],
-                verbose_name="minimum verified (%)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_country_sends",
-            field=models.PositiveIntegerField(
-                default=30,
-                help_text="SMS and calls to a country needed before its conversion is checked. 0 = no limit.",
-                verbose_name="minimum sends to a country",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_known_days",
-            field=models.PositiveIntegerField(
-                db_default=90,
-                default=90,
-                help_text="A number confirmed by your server within this time is exempt from the rules on prefixes and countries. 0 = no exemption.",
-                validators=[django.core.validators.MaxValueValidator(3650)],
-                verbose_name="days a number stays trusted",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_network_countries",
-            field=models.PositiveIntegerField(
-                db_default=3,
-                default=3,
-                help_text="Countries one client network may request codes for in a day while hardly any are verified. 0 = no limit.",
-                verbose_name="countries of one network",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_prefix_minutes",
-            field=models.PositiveIntegerField(
-                default=10,
-                help_text="Time window for numbers with one prefix.",
-                validators=[
-                    django.core.validators.MinValueValidator(1),
-                    django.core.validators.MaxValueValidator(1440),
-                ],
-                verbose_name="window for a prefix (minutes)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_prefix_numbers",
-            field=models.PositiveIntegerField(
-                default=10,
-                help_text="Maximum unverified numbers that differ only in the last 4 digits and get a code within the window. 0 = no limit.",
-                verbose_name="numbers with one prefix",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guard_quiet_hours",
-            field=models.PositiveIntegerField(
-                default=24,
-                help_text="Hours without a block after which the next one counts as the first again.",
-                validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(720)],
-                verbose_name="quiet hours",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guess_assumed",
-            field=models.PositiveIntegerField(
-                default=30,
-                help_text="Wrong codes not followed by the correct one, from all client networks in 5 minutes. Above this, an attack is assumed. 0 = no limit.",
-                verbose_name="wrong codes: attack",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guess_heavy",
-            field=models.PositiveIntegerField(
-                default=500,
-                help_text="Same count; above this, a heavy attack is assumed.",
-                validators=[
-                    django.core.validators.MinValueValidator(1),
-                    django.core.validators.MaxValueValidator(1000000),
-                ],
-                verbose_name="wrong codes: heavy attack",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guess_minutes",
-            field=models.PositiveIntegerField(
-                default=10,
-                help_text="Time window of the code-guessing rules.",
-                validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(60)],
-                verbose_name="window for guessing (minutes)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guess_network_recipients",
-            field=models.PositiveIntegerField(
-                default=50,
-                help_text="Recipients for whom one client network may enter wrong codes before it is suspicious. At twice as many, its code checks are refused. 0 = no limit.",
-                verbose_name="recipients per network",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guess_same_value_sessions",
-            field=models.PositiveIntegerField(
-                default=20,
-                help_text="Sessions in which the same wrong code is tried. 0 = no limit.",
-                verbose_name="sessions with the same guess",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guess_subnet_day",
-            field=models.PositiveIntegerField(
-                default=50,
-                help_text="Wrong codes not followed by the correct one that a subnet may enter per day.",
-                validators=[
-                    django.core.validators.MinValueValidator(1),
-                    django.core.validators.MaxValueValidator(1000000),
-                ],
-                verbose_name="wrong codes per subnet",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guess_subnet_tries",
-            field=models.PositiveIntegerField(
-                default=3,
-                help_text="The same during an attack. During a heavy attack, one.",
-                validators=[
-                    django.core.validators.MinValueValidator(1),
-                    django.core.validators.MaxValueValidator(1000),
-                ],
-                verbose_name="wrong codes per subnet under attack",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guess_wrong_checks",
-            field=models.PositiveIntegerField(
-                default=200,
-                help_text="Wrong codes in the project after which all callers are treated as suspicious. 0 = no limit.",
-                verbose_name="wrong codes",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="guess_wrong_percent",
-            field=models.PositiveIntegerField(
-                default=60,
-                help_text="Additionally required: share of code checks that are wrong.",
-                validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)],
-                verbose_name="wrong codes (%)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="is_enabled",
-            field=models.BooleanField(
-                default=True, help_text="When off, API calls return 401 and nothing is sent.", verbose_name="active"
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="is_sandbox",
-            field=models.BooleanField(
-                db_default=False,
-                default=False,
-                help_text="Sends nothing: sandbox recipients have fixed outcomes and one known code. Can only be changed before the first session or message.",
-                verbose_name="test project",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="language",
-            field=models.CharField(
-                default="en",
-                help_text="Used if the user's language is unknown or has no text. A code such as en or pt-BR.",
-                max_length=35,
-                verbose_name="default language",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="languages",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=35),
-                blank=True,
-                default=list,
-                help_text="Languages a caller's Accept-Language can select, such as en or pt-BR. Leave empty for all languages with a text.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
-                verbose_name="languages",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="name",
-            field=models.CharField(
-                help_text="The name shown in messages and in the panel.", max_length=100, verbose_name="name"
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="new_code_on_send",
-            field=models.BooleanField(
-                default=False,
-                help_text="Generate a new code for every send in a session instead of resending the same one.",
-                verbose_name="new code on every send",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="origins",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=255),
-                blank=True,
-                default=list,
-                help_text="Browser origins allowed to call the session endpoints, such as https://app.example.com.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
-                verbose_name="origins",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="requests_per_second",
-            field=models.PositiveIntegerField(
-                default=200,
-                help_text="Sessions created and manual sends of the project per second. 0 = no limit.",
-                verbose_name="requests per second",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="retention_days",
-            field=models.PositiveIntegerField(
-                default=30,
-                help_text="Days after which sessions and messages are deleted, and recipients with none left.",
-                validators=[
-                    django.core.validators.MinValueValidator(1),
-                    django.core.validators.MaxValueValidator(3650),
-                ],
-                verbose_name="retention days",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="retention_mode",
-            field=models.CharField(
-                choices=[("remove", "Delete the data"), ("hash", "Keep the data, hash the addresses")],
-                default="remove",
-                help_text="Delete old data, or keep it with a hash instead of the address.",
-                max_length=6,
-                verbose_name="retention mode",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="secret_key_networks",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=43),
-                blank=True,
-                default=list,
-                help_text="Networks of your servers, such as 203.0.113.0/24. Secret keys from other networks are rejected. Leave empty to allow all.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
-                verbose_name="networks for secret keys",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="sends_per_10_minutes",
-            field=models.PositiveIntegerField(
-                default=5,
-                help_text="Messages to one recipient in 10 minutes. 0 = no limit.",
-                verbose_name="sends in 10 minutes",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="sends_per_day",
-            field=models.PositiveIntegerField(
-                default=20, help_text="Messages to one recipient per day. 0 = no limit.", verbose_name="sends per day"
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="sends_per_hour",
-            field=models.PositiveIntegerField(
-                default=10, help_text="Messages to one recipient per hour. 0 = no limit.", verbose_name="sends per hour"
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="server_addresses",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.GenericIPAddressField(),
-                blank=True,
-                default=list,
-                help_text="IP addresses of your own servers. They are exempt from the limit per IP address.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
-                verbose_name="server addresses",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="session_seconds",
-            field=models.PositiveSmallIntegerField(
-                db_default=180,
-                default=180,
-                help_text="How long a session and its code are valid, from the session's creation. A channel can extend it.",
-                validators=[
-                    django.core.validators.MinValueValidator(60),
-                    django.core.validators.MaxValueValidator(900),
-                ],
-                verbose_name="session lifetime (seconds)",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="site_url",
-            field=models.URLField(blank=True, help_text="Default link for channels.", verbose_name="site"),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="test_logins_enabled",
-            field=models.BooleanField(
-                default=True, help_text="Turns all test logins on or off.", verbose_name="test logins"
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="traffic_guard",
-            field=models.CharField(
-                choices=[
-                    ("off", "Off"),
-                    ("observe", "Observe only: record what would be refused"),
-                    ("enforce", "Enforce"),
-                ],
-                default="enforce",
-                help_text="Blocks SMS pumping.",
-                max_length=7,
-                verbose_name="traffic guard",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="traffic_guard_manual",
-            field=models.BooleanField(
-                default=False,
-                help_text="Also refuse manual sends, which are otherwise only observed.",
-                verbose_name="enforce for manual sends",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="twilio_endpoints",
-            field=models.BooleanField(
-                db_default=False,
-                default=False,
-                help_text="Offer the Twilio Verify v2 endpoints to the project's secret keys, for servers written for Twilio.",
-                verbose_name="Twilio Verify endpoints",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="web_otp_domain",
-            field=models.CharField(
-                blank=True,
-                help_text="Such as shop.example. SMS then end with @shop.example #123456, so that browsers and iOS fill in the code automatically.",
-                max_length=253,
-                verbose_name="autofill domain",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="wrong_codes_per_15_minutes",
-            field=models.PositiveIntegerField(
-                default=10,
-                help_text="Wrong codes for one recipient in 15 minutes (half of that for codes of length 4). 0 = no limit.",
-                verbose_name="wrong codes in 15 minutes",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="project",
-            name="wrong_codes_per_day",
-            field=models.PositiveIntegerField(
-                default=20,
-                help_text="Wrong codes for one recipient per day (half of that for codes of length 4). 0 = no limit.",
-                verbose_name="wrong codes per day",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="checked_at",
-            field=models.DateTimeField(
-                editable=False, help_text="When a check last found its settings working.", null=True
-            ),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="except_domains",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=253),
-                blank=True,
-                db_default=[],
-                default=list,
-                help_text="For e-mail: domains such as example.com.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(200)],
-                verbose_name="exclude these domains",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="except_prefixes",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=16),
-                blank=True,
-                default=list,
-                help_text="Such as +1900.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(200)],
-                verbose_name="exclude numbers starting with",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="failed_costs",
-            field=models.CharField(
-                choices=[("price", "Full price"), ("nothing", "Nothing")],
-                default="price",
-                help_text="What the vendor charges for a message it accepted but reports as not delivered.",
-                max_length=7,
-                verbose_name="charge for failed messages",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="is_enabled",
-            field=models.BooleanField(default=True, verbose_name="active"),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="only_domains",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=253),
-                blank=True,
-                db_default=[],
-                default=list,
-                help_text="For e-mail: domains such as example.com. Leave empty for all addresses.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(200)],
-                verbose_name="only these domains",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="only_prefixes",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.CharField(max_length=16),
-                blank=True,
-                default=list,
-                help_text="Such as +49, +43. Leave empty for all numbers.",
-                size=None,
-                validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(200)],
-                verbose_name="only numbers starting with",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="price_list",
-            field=models.PositiveIntegerField(
-                default=0,
-                editable=False,
-                help_text="How often its prices were replaced; a new number reloads them.",
-                verbose_name="price list",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="priority",
-            field=models.PositiveIntegerField(default=100, help_text="Lowest is tried first.", verbose_name="priority"),
-        ),
-        migrations.AlterField(
-            model_name="provider",
-            name="weight",
-            field=models.PositiveSmallIntegerField(
-                default=1,
-                help_text="Share among providers of the same priority: weight 3 is chosen three times as often as weight 1.",
-                verbose_name="weight",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="routingrule",
-            name="country",
-            field=models.CharField(
-                blank=True,
-                default="",
-                help_text="Two letters. Leave empty for all countries.",
-                max_length=2,
-                verbose_name="country",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="routingrule",
-            name="percent",
-            field=models.PositiveSmallIntegerField(
-                help_text="Percentage of messages sent to this provider first. 0 pauses it.", verbose_name="percent"
-            ),
-        ),
-        migrations.AlterField(
-            model_name="senderrule",
-            name="prefix",
-            field=models.CharField(
-                help_text="Such as +91. If several match, the longest applies.",
-                max_length=16,
-                verbose_name="numbers starting with",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="testlogin",
-            name="revision",
-            field=models.UUIDField(
-                db_default=django.contrib.postgres.functions.RandomUUID(),
-                editable=False,
-                help_text="Changes with every edit, which ends the sessions of the old code.",
-            ),
-        ),
-        migrations.AlterField(
-            model_name="webhookevent",
-            name="tries",
-            field=models.PositiveSmallIntegerField(db_default=0, default=0, verbose_name="attempts"),
-        ),
-        migrations.AlterConstraint(
-            model_name="exchangerate",
-            name="exchange_rate_once",
-            constraint=models.UniqueConstraint(
-                fields=("currency", "account", "valid_from"),
-                name="exchange_rate_once",
-                violation_error_message="A rate for this pair and day already exists. Change that one.",
-            ),
-        ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="countries",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=2),
+                        blank=True,
+                        default=list,
+                        help_text="Limits this channel to some of the project's countries, as two-letter codes. Leave empty for all of the project's countries.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(300)],
+                        verbose_name="countries",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="daily_budget",
+                    field=models.PositiveIntegerField(
+                        blank=True,
+                        help_text="Maximum messages per day (UTC; hard limit). 0 = no limit. Leave empty for the default: 1,000 for SMS and for voice calls, no limit for other channels.",
+                        null=True,
+                        verbose_name="daily budget",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="daily_cost_budget",
+                    field=models.PositiveIntegerField(
+                        blank=True,
+                        help_text="Maximum cost per day (UTC), in whole units of the account currency. Costs are updated once a minute, so it may be exceeded by about a minute of messages; messages without a price don't count. 0 or empty = no limit.",
+                        null=True,
+                        verbose_name="daily cost budget",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="effective_budget",
+                    field=models.GeneratedField(
+                        db_persist=True,
+                        expression=models.Case(
+                            models.When(
+                                daily_budget__isnull=False,
+                                then=django.db.models.functions.comparison.NullIf("daily_budget", models.Value(0)),
+                            ),
+                            models.When(then=models.Value(1000), type__in=("sms", "voice")),
+                        ),
+                        help_text="The effective budget; null for no limit.",
+                        output_field=models.PositiveIntegerField(null=True),
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="explore_percent",
+                    field=models.PositiveSmallIntegerField(
+                        db_default=5,
+                        default=5,
+                        help_text="With “cheapest” or “fastest”: the share of messages that try other providers, to notice when one has become better. 0 to 20.",
+                        validators=[django.core.validators.MaxValueValidator(20)],
+                        verbose_name="exploration (%)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="image_url",
+                    field=models.URLField(
+                        blank=True, help_text="Image URL. Leave empty for the default.", verbose_name="icon"
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="link",
+                    field=models.URLField(
+                        blank=True,
+                        help_text="Where users go for this channel. Leave empty for the project's site.",
+                        verbose_name="link",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="monthly_cost_budget",
+                    field=models.PositiveIntegerField(
+                        blank=True,
+                        help_text="Maximum cost per calendar month (UTC), in whole units of the account currency. Costs are updated once a minute. 0 or empty = no limit.",
+                        null=True,
+                        verbose_name="monthly cost budget",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="name",
+                    field=models.CharField(
+                        blank=True,
+                        help_text="The name users see. Leave empty for the default.",
+                        max_length=50,
+                        verbose_name="name",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="position",
+                    field=models.PositiveSmallIntegerField(
+                        default=0, help_text="Order within the project, lowest first.", verbose_name="position"
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="routing",
+                    field=models.CharField(
+                        choices=[
+                            ("fixed", "Fixed order"),
+                            ("shares", "Weighted"),
+                            ("best_price", "Cheapest per verified user"),
+                            ("best_time", "Fastest per verified user"),
+                        ],
+                        db_default="fixed",
+                        default="fixed",
+                        help_text="Your project's providers always come before the system's, and providers that were just slow come last.",
+                        max_length=10,
+                        verbose_name="routing",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="channel",
+                    name="session_seconds",
+                    field=models.PositiveSmallIntegerField(
+                        blank=True,
+                        help_text="For channels with slow delivery: sessions that may use this channel stay valid at least this long. Leave empty to use the project's value.",
+                        null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(60),
+                            django.core.validators.MaxValueValidator(900),
+                        ],
+                        verbose_name="session lifetime (seconds)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="circuitbreaker",
+                    name="openings",
+                    field=models.PositiveIntegerField(default=0, help_text="Consecutive openings; each lasts longer."),
+                ),
+                migrations.AlterField(
+                    model_name="dailycosts",
+                    name="provider_id",
+                    field=models.BigIntegerField(help_text="The provider, even after it was deleted; 0 for none."),
+                ),
+                migrations.AlterField(
+                    model_name="exchangerate",
+                    name="account",
+                    field=models.CharField(
+                        help_text="The account currency to convert into, such as USD.",
+                        max_length=3,
+                        verbose_name="into",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="exchangerate",
+                    name="rate",
+                    field=models.DecimalField(
+                        decimal_places=12,
+                        help_text="The value of one unit of the first currency in the second. For 1 EUR = 1.08 USD, enter 1.08.",
+                        max_digits=24,
+                        validators=[django.core.validators.MinValueValidator(Decimal("1E-12"))],
+                        verbose_name="rate",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="exchangerate",
+                    name="valid_from",
+                    field=models.DateField(
+                        help_text="The first day (UTC) on which it applies.", verbose_name="valid from"
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="fallbackstep",
+                    name="wait_seconds",
+                    field=models.PositiveSmallIntegerField(
+                        default=30,
+                        help_text="How long to wait for a delivery report before the code is sent by the next channel.",
+                        validators=[
+                            django.core.validators.MinValueValidator(5),
+                            django.core.validators.MaxValueValidator(870),
+                        ],
+                        verbose_name="wait seconds",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="guardblock",
+                    name="rule",
+                    field=models.CharField(
+                        choices=[
+                            ("prefix", "Many numbers with one prefix"),
+                            ("manual_prefix", "Many numbers with one prefix (manual sends)"),
+                            ("conversion", "Few verified codes in a country"),
+                            ("low_conversion", "Country under watch"),
+                            ("network_countries", "Client network requesting many countries"),
+                            ("wrong_codes", "Many wrong codes in the project"),
+                            ("same_guess", "Same code tried in many sessions"),
+                            ("network", "Client network guessing codes"),
+                            ("network_refused", "Client network blocked from checking codes"),
+                            ("strangers", "Wrong codes from many client networks"),
+                        ],
+                        max_length=20,
+                        verbose_name="rule",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="hostedpage",
+                    name="accent",
+                    field=models.CharField(
+                        default="#4f46e5",
+                        help_text="For buttons and links, such as #0f766e. Adjusted for contrast where needed.",
+                        max_length=7,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "^#[0-9a-f]{6}\\Z", "Enter a colour as # and six hex digits, such as #0f766e."
+                            )
+                        ],
+                        verbose_name="colour",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="hostedpage",
+                    name="hand_over",
+                    field=models.CharField(
+                        choices=[
+                            ("form", "Form, posted to your server"),
+                            ("fragment", "Fragment, read by your script"),
+                        ],
+                        default="form",
+                        help_text="How the token is returned. Never in the query string, which would end up in logs.",
+                        max_length=8,
+                        verbose_name="verify token",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="hostedpage",
+                    name="is_enabled",
+                    field=models.BooleanField(
+                        default=False,
+                        help_text="Turns the hosted page on. When off, its URL returns “not found”.",
+                        verbose_name="active",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="hostedpage",
+                    name="logo",
+                    field=models.BinaryField(
+                        help_text="A PNG re-encoded from its pixels.", null=True, verbose_name="logo"
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="hostedpage",
+                    name="return_addresses",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=500),
+                        blank=True,
+                        default=list,
+                        help_text="URLs the page may return to, such as https://shop.example/verified. The return_to of a link must match one of them exactly.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(50)],
+                        verbose_name="return URLs",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="hostedpage",
+                    name="title",
+                    field=models.CharField(
+                        blank=True,
+                        help_text="The name above the form. Leave empty for the project's name.",
+                        max_length=60,
+                        verbose_name="name",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="hourlycosts",
+                    name="provider_id",
+                    field=models.BigIntegerField(help_text="The provider, even after it was deleted; 0 for none."),
+                ),
+                migrations.AlterField(
+                    model_name="invitation",
+                    name="sees_addresses",
+                    field=models.BooleanField(default=False, verbose_name="sees full addresses"),
+                ),
+                migrations.AlterField(
+                    model_name="listentry",
+                    name="subject",
+                    field=models.CharField(
+                        choices=[
+                            ("recipient", "Recipient"),
+                            ("prefix", "Number prefix"),
+                            ("domain", "E-mail domain"),
+                            ("country", "Country"),
+                            ("client", "Client address or network"),
+                        ],
+                        max_length=9,
+                        verbose_name="subject",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="membership",
+                    name="role",
+                    field=models.CharField(
+                        choices=[
+                            ("owner", "Owner"),
+                            ("developer", "Developer"),
+                            ("analyst", "Analyst"),
+                            ("support", "Support"),
+                        ],
+                        default="owner",
+                        help_text="Determines what they can see and do in the project.",
+                        max_length=10,
+                        verbose_name="role",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="membership",
+                    name="sees_addresses",
+                    field=models.BooleanField(
+                        default=False,
+                        help_text="Can view full recipient addresses, one at a time, recorded in the audit log.",
+                        verbose_name="sees full addresses",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="platform",
+                    name="account_currency",
+                    field=models.CharField(
+                        default="USD",
+                        help_text="The currency in which costs are shown, such as EUR. Prices in other currencies need an exchange rate.",
+                        max_length=3,
+                        verbose_name="account currency",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="platform",
+                    name="max_creates_per_address",
+                    field=models.PositiveIntegerField(
+                        default=0,
+                        help_text="Sessions created from one IP address in 10 minutes. 0 = no platform limit.",
+                        verbose_name="max sessions per IP address",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="platform",
+                    name="max_daily_budget",
+                    field=models.PositiveIntegerField(
+                        default=0,
+                        help_text="Messages per day on one channel of a project. 0 = no platform limit.",
+                        verbose_name="max daily budget",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="platform",
+                    name="max_requests_per_second",
+                    field=models.PositiveIntegerField(
+                        default=0,
+                        help_text="Sessions created and manual sends of a project per second. 0 = no platform limit.",
+                        verbose_name="max requests per second",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="platform",
+                    name="max_sends_per_day",
+                    field=models.PositiveIntegerField(
+                        default=0,
+                        help_text="Messages to one recipient of a project per day. 0 = no platform limit.",
+                        verbose_name="max sends per day",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="platform",
+                    name="sms_per_recipient_a_day",
+                    field=models.PositiveIntegerField(
+                        default=0,
+                        help_text="SMS to one number in 24 hours from all projects together, if more than one sends to it. 0 = no limit.",
+                        verbose_name="SMS per recipient per day",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="alert_by_webhook",
+                    field=models.BooleanField(
+                        db_default=True,
+                        default=True,
+                        help_text="Send each alert to the webhook URL below, if set.",
+                        verbose_name="alerts by webhook",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="alert_digest",
+                    field=models.BooleanField(
+                        default=False,
+                        help_text="Sent on Mondays at 9:00: last week's verified users, conversion, cost and worst provider.",
+                        verbose_name="weekly digest",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="alert_emails",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.EmailField(max_length=254),
+                        blank=True,
+                        default=list,
+                        help_text="Who gets alerts by e-mail. Leave empty for the project's members.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(20)],
+                        verbose_name="alert e-mail addresses",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="alert_quiet_hours",
+                    field=models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="Such as 22:00-07:00. E-mails and chat messages are held until quiet hours end, except “channel down”. Webhooks are never held.",
+                        max_length=11,
+                        verbose_name="quiet hours",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="alert_time_zone",
+                    field=models.CharField(
+                        default="UTC",
+                        help_text="For quiet hours and the digest, such as Europe/Berlin.",
+                        max_length=40,
+                        verbose_name="time zone",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="alert_url",
+                    field=models.URLField(
+                        blank=True,
+                        help_text="An https URL that receives each alert, signed like a callback.",
+                        max_length=2048,
+                        verbose_name="alert webhook URL",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="allow_voip",
+                    field=models.BooleanField(
+                        default=False,
+                        help_text="Also send SMS to VoIP and personal numbers, which are easy to obtain in bulk.",
+                        verbose_name="allow VoIP numbers",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="android_hash",
+                    field=models.CharField(
+                        blank=True,
+                        help_text="The 11-character hash with which Android passes the SMS to your app, such as FA+9qCX9VSu.",
+                        max_length=11,
+                        verbose_name="Android app hash",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="balance_alert_days",
+                    field=models.PositiveSmallIntegerField(
+                        default=7,
+                        help_text="Days left: alerts you when a provider's balance would run out sooner at last week's rate. 0 = off.",
+                        validators=[django.core.validators.MaxValueValidator(90)],
+                        verbose_name="low-balance warning",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="challenge_fails_open",
+                    field=models.BooleanField(
+                        default=False,
+                        help_text="Let callers through without a challenge while the provider does not respond. Otherwise they get HTTP 503.",
+                        verbose_name="allow when the provider is unreachable",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="challenge_hosts",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=253),
+                        blank=True,
+                        default=list,
+                        help_text="Hosts allowed to show the widget, such as shop.example, or Android package names. Leave empty to use the origins' hosts.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
+                        verbose_name="hosts",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="challenge_min_score",
+                    field=models.FloatField(
+                        default=0.5,
+                        help_text="Minimum reCAPTCHA v3 score to pass, from 0 (bot) to 1 (human).",
+                        validators=[
+                            django.core.validators.MinValueValidator(0),
+                            django.core.validators.MaxValueValidator(1),
+                        ],
+                        verbose_name="minimum score",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="challenge_mode",
+                    field=models.CharField(
+                        choices=[("off", "Off"), ("always", "Always"), ("suspicion", "On suspicion")],
+                        default="off",
+                        help_text="Whether callers must prove they are human before a session is created or a code is sent.",
+                        max_length=9,
+                        verbose_name="require a challenge",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="challenge_provider",
+                    field=models.CharField(
+                        choices=[
+                            ("altcha", "ALTCHA (proof of work, no external service)"),
+                            ("turnstile", "Cloudflare Turnstile"),
+                            ("hcaptcha", "hCaptcha"),
+                            ("recaptcha", "Google reCAPTCHA"),
+                        ],
+                        default="altcha",
+                        help_text="The challenge provider. ALTCHA is built in and needs no account.",
+                        max_length=9,
+                        verbose_name="provider",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="challenge_secret",
+                    field=models.BinaryField(
+                        help_text="The secret key from the challenge provider. Not needed for ALTCHA.",
+                        null=True,
+                        verbose_name="secret",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="challenge_site_key",
+                    field=models.CharField(
+                        blank=True,
+                        help_text="The public key from the challenge provider. Not needed for ALTCHA.",
+                        max_length=200,
+                        verbose_name="site key",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="code_digits",
+                    field=models.BooleanField(default=True, help_text="Use digits in codes.", verbose_name="digits"),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="code_in_subject",
+                    field=models.BooleanField(
+                        default=False,
+                        help_text="Show the code in the e-mail subject, so that notifications show it.",
+                        verbose_name="code in the subject",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="code_length",
+                    field=models.PositiveSmallIntegerField(
+                        choices=[(4, "4"), (6, "6")],
+                        default=6,
+                        help_text="6 is the safe choice; a code of length 4 is a hundred times easier to guess.",
+                        verbose_name="length",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="code_letters",
+                    field=models.BooleanField(
+                        default=False,
+                        help_text="Use letters in codes, except look-alikes such as 0 and O. Turn on digits, letters or both.",
+                        verbose_name="letters",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="countries",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=2),
+                        blank=True,
+                        default=list,
+                        help_text="Countries whose phone numbers are allowed, as two-letter codes such as DE. Leave empty for all countries.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(300)],
+                        verbose_name="countries",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="creates_per_address",
+                    field=models.PositiveIntegerField(
+                        default=300,
+                        help_text="Sessions created from one IP address in 10 minutes. 0 = no limit.",
+                        verbose_name="sessions per IP address",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="default_email_channel",
+                    field=models.CharField(
+                        choices=[("email", "E-mail")],
+                        default="email",
+                        help_text="The channel for e-mail addresses if the caller does not choose one.",
+                        max_length=20,
+                        verbose_name="default for e-mail addresses",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="default_phone_channel",
+                    field=models.CharField(
+                        choices=[
+                            ("sms", "SMS"),
+                            ("messenger_a", "Telegram"),
+                            ("messenger_b", "WhatsApp"),
+                            ("voice", "Voice call"),
+                        ],
+                        default="sms",
+                        help_text="The channel for phone numbers if the caller does not choose one.",
+                        max_length=20,
+                        verbose_name="default for phone numbers",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="deleted_at",
+                    field=models.DateTimeField(
+                        editable=False,
+                        help_text="Deleted at this time; a worker then removes its data.",
+                        null=True,
+                        verbose_name="deleted at",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="event_recipients",
+                    field=models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Include the full phone number or e-mail address in events. Otherwise it is masked.",
+                        verbose_name="full recipient addresses",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="event_url",
+                    field=models.URLField(
+                        blank=True,
+                        db_default="",
+                        default="",
+                        help_text="An https URL that receives each of these events, signed like a callback.",
+                        max_length=2048,
+                        verbose_name="event webhook URL",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="events",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(
+                            choices=[
+                                ("message.finished", "Message finished"),
+                                ("session.opened", "Session opened"),
+                                ("session.verified", "Session verified"),
+                                ("session.locked", "Session locked"),
+                                ("session.expired", "Session expired"),
+                                ("session.refused", "Session refused"),
+                                ("session.undelivered", "Code not delivered"),
+                            ],
+                            max_length=20,
+                        ),
+                        blank=True,
+                        db_default=[],
+                        default=list,
+                        help_text="Events sent to your server: message.finished, session.opened, session.verified, session.locked, session.expired, session.refused, session.undelivered. Leave empty for none.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(7)],
+                        verbose_name="events",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_block_max_minutes",
+                    field=models.PositiveIntegerField(
+                        default=720,
+                        help_text="The longest a block can last.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(10080),
+                        ],
+                        verbose_name="longest block (minutes)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_block_minutes",
+                    field=models.PositiveIntegerField(
+                        default=30,
+                        help_text="How long the first block lasts; each repeat doubles it.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(10080),
+                        ],
+                        verbose_name="first block (minutes)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_country_day",
+                    field=models.PositiveIntegerField(
+                        db_default=20,
+                        default=20,
+                        help_text="Above this, the minimum share of verified codes also applies to the whole day. 0 = off.",
+                        verbose_name="unverified sends to a country per day",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_country_minutes",
+                    field=models.PositiveIntegerField(
+                        default=60,
+                        help_text="Time window for a country's conversion.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1440),
+                        ],
+                        verbose_name="window for a country (minutes)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_country_percent",
+                    field=models.PositiveIntegerField(
+                        default=20,
+                        help_text="Share of them that must be verified.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(100),
+                        ],
+                        verbose_name="minimum verified (%)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_country_sends",
+                    field=models.PositiveIntegerField(
+                        default=30,
+                        help_text="SMS and calls to a country needed before its conversion is checked. 0 = no limit.",
+                        verbose_name="minimum sends to a country",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_known_days",
+                    field=models.PositiveIntegerField(
+                        db_default=90,
+                        default=90,
+                        help_text="A number confirmed by your server within this time is exempt from the rules on prefixes and countries. 0 = no exemption.",
+                        validators=[django.core.validators.MaxValueValidator(3650)],
+                        verbose_name="days a number stays trusted",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_network_countries",
+                    field=models.PositiveIntegerField(
+                        db_default=3,
+                        default=3,
+                        help_text="Countries one client network may request codes for in a day while hardly any are verified. 0 = no limit.",
+                        verbose_name="countries of one network",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_prefix_minutes",
+                    field=models.PositiveIntegerField(
+                        default=10,
+                        help_text="Time window for numbers with one prefix.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1440),
+                        ],
+                        verbose_name="window for a prefix (minutes)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_prefix_numbers",
+                    field=models.PositiveIntegerField(
+                        default=10,
+                        help_text="Maximum unverified numbers that differ only in the last 4 digits and get a code within the window. 0 = no limit.",
+                        verbose_name="numbers with one prefix",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guard_quiet_hours",
+                    field=models.PositiveIntegerField(
+                        default=24,
+                        help_text="Hours without a block after which the next one counts as the first again.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(720),
+                        ],
+                        verbose_name="quiet hours",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guess_assumed",
+                    field=models.PositiveIntegerField(
+                        default=30,
+                        help_text="Wrong codes not followed by the correct one, from all client networks in 5 minutes. Above this, an attack is assumed. 0 = no limit.",
+                        verbose_name="wrong codes: attack",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guess_heavy",
+                    field=models.PositiveIntegerField(
+                        default=500,
+                        help_text="Same count; above this, a heavy attack is assumed.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1000000),
+                        ],
+                        verbose_name="wrong codes: heavy attack",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guess_minutes",
+                    field=models.PositiveIntegerField(
+                        default=10,
+                        help_text="Time window of the code-guessing rules.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(60),
+                        ],
+                        verbose_name="window for guessing (minutes)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guess_network_recipients",
+                    field=models.PositiveIntegerField(
+                        default=50,
+                        help_text="Recipients for whom one client network may enter wrong codes before it is suspicious. At twice as many, its code checks are refused. 0 = no limit.",
+                        verbose_name="recipients per network",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guess_same_value_sessions",
+                    field=models.PositiveIntegerField(
+                        default=20,
+                        help_text="Sessions in which the same wrong code is tried. 0 = no limit.",
+                        verbose_name="sessions with the same guess",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guess_subnet_day",
+                    field=models.PositiveIntegerField(
+                        default=50,
+                        help_text="Wrong codes not followed by the correct one that a subnet may enter per day.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1000000),
+                        ],
+                        verbose_name="wrong codes per subnet",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guess_subnet_tries",
+                    field=models.PositiveIntegerField(
+                        default=3,
+                        help_text="The same during an attack. During a heavy attack, one.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1000),
+                        ],
+                        verbose_name="wrong codes per subnet under attack",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guess_wrong_checks",
+                    field=models.PositiveIntegerField(
+                        default=200,
+                        help_text="Wrong codes in the project after which all callers are treated as suspicious. 0 = no limit.",
+                        verbose_name="wrong codes",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="guess_wrong_percent",
+                    field=models.PositiveIntegerField(
+                        default=60,
+                        help_text="Additionally required: share of code checks that are wrong.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(100),
+                        ],
+                        verbose_name="wrong codes (%)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="is_enabled",
+                    field=models.BooleanField(
+                        default=True,
+                        help_text="When off, API calls return 401 and nothing is sent.",
+                        verbose_name="active",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="is_sandbox",
+                    field=models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Sends nothing: sandbox recipients have fixed outcomes and one known code. Can only be changed before the first session or message.",
+                        verbose_name="test project",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="language",
+                    field=models.CharField(
+                        default="en",
+                        help_text="Used if the user's language is unknown or has no text. A code such as en or pt-BR.",
+                        max_length=35,
+                        verbose_name="default language",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="languages",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=35),
+                        blank=True,
+                        default=list,
+                        help_text="Languages a caller's Accept-Language can select, such as en or pt-BR. Leave empty for all languages with a text.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
+                        verbose_name="languages",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="name",
+                    field=models.CharField(
+                        help_text="The name shown in messages and in the panel.", max_length=100, verbose_name="name"
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="new_code_on_send",
+                    field=models.BooleanField(
+                        default=False,
+                        help_text="Generate a new code for every send in a session instead of resending the same one.",
+                        verbose_name="new code on every send",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="origins",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=255),
+                        blank=True,
+                        default=list,
+                        help_text="Browser origins allowed to call the session endpoints, such as https://app.example.com.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
+                        verbose_name="origins",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="requests_per_second",
+                    field=models.PositiveIntegerField(
+                        default=200,
+                        help_text="Sessions created and manual sends of the project per second. 0 = no limit.",
+                        verbose_name="requests per second",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="retention_days",
+                    field=models.PositiveIntegerField(
+                        default=30,
+                        help_text="Days after which sessions and messages are deleted, and recipients with none left.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(3650),
+                        ],
+                        verbose_name="retention days",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="retention_mode",
+                    field=models.CharField(
+                        choices=[("remove", "Delete the data"), ("hash", "Keep the data, hash the addresses")],
+                        default="remove",
+                        help_text="Delete old data, or keep it with a hash instead of the address.",
+                        max_length=6,
+                        verbose_name="retention mode",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="secret_key_networks",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=43),
+                        blank=True,
+                        default=list,
+                        help_text="Networks of your servers, such as 203.0.113.0/24. Secret keys from other networks are rejected. Leave empty to allow all.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
+                        verbose_name="networks for secret keys",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="sends_per_10_minutes",
+                    field=models.PositiveIntegerField(
+                        default=5,
+                        help_text="Messages to one recipient in 10 minutes. 0 = no limit.",
+                        verbose_name="sends in 10 minutes",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="sends_per_day",
+                    field=models.PositiveIntegerField(
+                        default=20,
+                        help_text="Messages to one recipient per day. 0 = no limit.",
+                        verbose_name="sends per day",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="sends_per_hour",
+                    field=models.PositiveIntegerField(
+                        default=10,
+                        help_text="Messages to one recipient per hour. 0 = no limit.",
+                        verbose_name="sends per hour",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="server_addresses",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.GenericIPAddressField(),
+                        blank=True,
+                        default=list,
+                        help_text="IP addresses of your own servers. They are exempt from the limit per IP address.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(100)],
+                        verbose_name="server addresses",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="session_seconds",
+                    field=models.PositiveSmallIntegerField(
+                        db_default=180,
+                        default=180,
+                        help_text="How long a session and its code are valid, from the session's creation. A channel can extend it.",
+                        validators=[
+                            django.core.validators.MinValueValidator(60),
+                            django.core.validators.MaxValueValidator(900),
+                        ],
+                        verbose_name="session lifetime (seconds)",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="site_url",
+                    field=models.URLField(blank=True, help_text="Default link for channels.", verbose_name="site"),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="test_logins_enabled",
+                    field=models.BooleanField(
+                        default=True, help_text="Turns all test logins on or off.", verbose_name="test logins"
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="traffic_guard",
+                    field=models.CharField(
+                        choices=[
+                            ("off", "Off"),
+                            ("observe", "Observe only: record what would be refused"),
+                            ("enforce", "Enforce"),
+                        ],
+                        default="enforce",
+                        help_text="Blocks SMS pumping.",
+                        max_length=7,
+                        verbose_name="traffic guard",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="traffic_guard_manual",
+                    field=models.BooleanField(
+                        default=False,
+                        help_text="Also refuse manual sends, which are otherwise only observed.",
+                        verbose_name="enforce for manual sends",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="twilio_endpoints",
+                    field=models.BooleanField(
+                        db_default=False,
+                        default=False,
+                        help_text="Offer the Twilio Verify v2 endpoints to the project's secret keys, for servers written for Twilio.",
+                        verbose_name="Twilio Verify endpoints",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="web_otp_domain",
+                    field=models.CharField(
+                        blank=True,
+                        help_text="Such as shop.example. SMS then end with @shop.example #123456, so that browsers and iOS fill in the code automatically.",
+                        max_length=253,
+                        verbose_name="autofill domain",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="wrong_codes_per_15_minutes",
+                    field=models.PositiveIntegerField(
+                        default=10,
+                        help_text="Wrong codes for one recipient in 15 minutes (half of that for codes of length 4). 0 = no limit.",
+                        verbose_name="wrong codes in 15 minutes",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="project",
+                    name="wrong_codes_per_day",
+                    field=models.PositiveIntegerField(
+                        default=20,
+                        help_text="Wrong codes for one recipient per day (half of that for codes of length 4). 0 = no limit.",
+                        verbose_name="wrong codes per day",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="checked_at",
+                    field=models.DateTimeField(
+                        editable=False, help_text="When a check last found its settings working.", null=True
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="except_domains",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=253),
+                        blank=True,
+                        db_default=[],
+                        default=list,
+                        help_text="For e-mail: domains such as example.com.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(200)],
+                        verbose_name="exclude these domains",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="except_prefixes",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=16),
+                        blank=True,
+                        default=list,
+                        help_text="Such as +1900.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(200)],
+                        verbose_name="exclude numbers starting with",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="failed_costs",
+                    field=models.CharField(
+                        choices=[("price", "Full price"), ("nothing", "Nothing")],
+                        default="price",
+                        help_text="What the vendor charges for a message it accepted but reports as not delivered.",
+                        max_length=7,
+                        verbose_name="charge for failed messages",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="is_enabled",
+                    field=models.BooleanField(default=True, verbose_name="active"),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="only_domains",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=253),
+                        blank=True,
+                        db_default=[],
+                        default=list,
+                        help_text="For e-mail: domains such as example.com. Leave empty for all addresses.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(200)],
+                        verbose_name="only these domains",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="only_prefixes",
+                    field=django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=16),
+                        blank=True,
+                        default=list,
+                        help_text="Such as +49, +43. Leave empty for all numbers.",
+                        size=None,
+                        validators=[django.contrib.postgres.validators.ArrayMaxLengthValidator(200)],
+                        verbose_name="only numbers starting with",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="price_list",
+                    field=models.PositiveIntegerField(
+                        default=0,
+                        editable=False,
+                        help_text="How often its prices were replaced; a new number reloads them.",
+                        verbose_name="price list",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="priority",
+                    field=models.PositiveIntegerField(
+                        default=100, help_text="Lowest is tried first.", verbose_name="priority"
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="provider",
+                    name="weight",
+                    field=models.PositiveSmallIntegerField(
+                        default=1,
+                        help_text="Share among providers of the same priority: weight 3 is chosen three times as often as weight 1.",
+                        verbose_name="weight",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="routingrule",
+                    name="country",
+                    field=models.CharField(
+                        blank=True,
+                        default="",
+                        help_text="Two letters. Leave empty for all countries.",
+                        max_length=2,
+                        verbose_name="country",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="routingrule",
+                    name="percent",
+                    field=models.PositiveSmallIntegerField(
+                        help_text="Percentage of messages sent to this provider first. 0 pauses it.",
+                        verbose_name="percent",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="senderrule",
+                    name="prefix",
+                    field=models.CharField(
+                        help_text="Such as +91. If several match, the longest applies.",
+                        max_length=16,
+                        verbose_name="numbers starting with",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="testlogin",
+                    name="revision",
+                    field=models.UUIDField(
+                        db_default=django.contrib.postgres.functions.RandomUUID(),
+                        editable=False,
+                        help_text="Changes with every edit, which ends the sessions of the old code.",
+                    ),
+                ),
+                migrations.AlterField(
+                    model_name="webhookevent",
+                    name="tries",
+                    field=models.PositiveSmallIntegerField(db_default=0, default=0, verbose_name="attempts"),
+                ),
+                migrations.AlterConstraint(
+                    model_name="exchangerate",
+                    name="exchange_rate_once",
+                    constraint=models.UniqueConstraint(
+                        fields=("currency", "account", "valid_from"),
+                        name="exchange_rate_once",
+                        violation_error_message="A rate for this pair and day already exists. Change that one.",
+                    ),
+                ),
+            ]
+        )
     ]
