@@ -70,7 +70,8 @@ class UserError(ValueError):
     """A person asked a command or a page of the panel for what cannot be done. The message tells them what to do."""
 
 
-# The outcomes of our SQL functions that are no codes themselves: (code, detail). An empty detail is the catalogue's.
+# The outcomes of our SQL functions that are no codes themselves: (code, detail). An empty detail is the catalogue's. It
+# is empty where the reason would tell a caller something about the recipient.
 OUTCOMES = {
     "session_locked": ("too_many_attempts", "The session is locked by wrong codes. Create a new one."),
     "session_sends": (

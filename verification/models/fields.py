@@ -244,18 +244,31 @@ class ListField(ArrayField):  # type: ignore[type-arg]  # as its base
         return name, "django.contrib.postgres.fields.ArrayField", args, kwargs
 
 
-def limit_field(name: StrOrPromise, default: int, help_text: StrOrPromise) -> models.PositiveIntegerField[int, int]:
-    """Return a field for a limit, which 0 switches off."""
+def limit_field(
+    name: StrOrPromise, default: int, help_text: StrOrPromise, *, is_added: bool = False
+) -> models.PositiveIntegerField[int, int]:
+    """Return a field for a limit, which 0 switches off. ``is_added`` is as of :func:`figure_field`."""
     return models.PositiveIntegerField(
         name,
         default=default,
+        db_default=default if is_added else models.NOT_PROVIDED,
         help_text=format_lazy(_("{help_text} 0 = no limit."), help_text=help_text),
     )
 
 
 def figure_field(
-    name: StrOrPromise, default: int, help_text: StrOrPromise, *, most: int
+    name: StrOrPromise, default: int, help_text: StrOrPromise, *, least: int = 1, most: int, is_added: bool = False
 ) -> models.PositiveIntegerField[int, int]:
-    """Return a field for a figure that is never off: 1 to ``most``."""
-    bounds = (MinValueValidator(1), MaxValueValidator(most))
-    return models.PositiveIntegerField(name, default=default, validators=bounds, help_text=help_text)
+    """Return a field for a figure from ``least`` to ``most``.
+
+    ``is_added`` is true of a field that release 0.1.0 does not have: its processes insert rows without it, so the
+    database needs the default too.
+    """
+    bounds = (*([MinValueValidator(least)] if least else ()), MaxValueValidator(most))
+    return models.PositiveIntegerField(
+        name,
+        default=default,
+        db_default=default if is_added else models.NOT_PROVIDED,
+        validators=bounds,
+        help_text=help_text,
+    )

@@ -71,20 +71,19 @@ class TrafficGuard(SettingGroup):
         db_default=20,
         help_text=_("Above this, the minimum share of verified codes also applies to the whole day. 0 = off."),
     )
-    guard_country_observe_days = models.PositiveIntegerField(
+    guard_country_observe_days = figure_field(
         _("days that countries are only observed"),
-        default=7,
-        db_default=7,
-        validators=(MaxValueValidator(MAX_OBSERVE_DAYS),),
-        help_text=_("Days from the project's creation in which no country is refused for its conversion."),
+        7,
+        _("Days from the project's creation in which no country is refused for its conversion."),
+        least=0,
+        most=MAX_OBSERVE_DAYS,
+        is_added=True,
     )
-    guard_network_countries = models.PositiveIntegerField(
+    guard_network_countries = limit_field(
         _("countries of one network"),
-        default=3,
-        db_default=3,
-        help_text=_(
-            "Countries one client network may request codes for in a day while hardly any are verified. 0 = no limit."
-        ),
+        3,
+        _("Countries one client network may request codes for in a day while hardly any are verified."),
+        is_added=True,
     )
     guard_block_minutes = figure_field(
         _("first block (minutes)"),

@@ -1,7 +1,8 @@
 """The terms of a project: the limits and choices that the SQL functions obey, by their names, as one JSON document.
 
-A new limit of what one recipient is sent, or of wrong codes, is an entry here and the statement that obeys it; no
-function's parameters change. Limits per client address or second are counted in `protection/limits.py`.
+A new limit of what one recipient is sent, or of wrong codes, is a window here, or if it is one value an entry of
+``terms_for`` in ``snapshot.py``, and the statement that obeys it; no function's parameters change. Limits per client
+address or second are counted in `protection/limits.py`.
 """
 
 from __future__ import annotations
