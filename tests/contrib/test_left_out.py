@@ -53,7 +53,9 @@ def test_the_rest_works(without):
     assert re.search(r"\b[1-9]\d{2,} passed", done.stdout), done.stdout[-2_000:]
 
 
-@pytest.mark.parametrize("without", [*settings.CONTRIB, ",".join(settings.CONTRIB)])
+@pytest.mark.parametrize(
+    "without", [*(pytest.param(app, marks=pytest.mark.long) for app in settings.CONTRIB), ",".join(settings.CONTRIB)]
+)
 def test_what_is_left_out_is_gone(without):
     done = run("-m", "pytest", "-q", "-n", "1", "-p", "no:cacheprovider", "tests/contrib/left_out.py", without=without)
     assert done.returncode == 0, first_faults(done.stdout)

@@ -24,6 +24,7 @@ def test_no_migration_is_missing(db, capsys):
     assert "No changes detected" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)  # two processes take turns with all migrations
 def test_of_migrations_that_start_together_one_runs_at_a_time(tmp_path, django_db_setup):
     """Several containers of a new version may start at once."""

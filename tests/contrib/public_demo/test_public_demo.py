@@ -12,6 +12,7 @@ from django.conf import settings
 from tests.conftest import ROOT
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_visitors_look_and_change_nothing():
     environment = {
