@@ -13,7 +13,6 @@ import sys
 import threading
 import urllib.parse
 import urllib.request
-from functools import partial
 
 import psycopg
 import pytest
@@ -22,13 +21,10 @@ import redis
 from tests.fakes.http_server import FakeHttpServer, answer, hang
 from tests.faults.conftest import METRICS_TOKEN
 from tests.faults.shop import Shop, end_leases
-from tests.live import ROOT, at_once, free_port
-from tests.live import wait_until as wait_for_long
+from tests.live import ROOT, at_once, free_port, wait_until
 from tests.providers.challenges.test_altcha import solve
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
-
-wait_until = partial(wait_for_long, seconds=20)
 
 PASSWORD, HEADER, RECEIPT_SECRET = "canary-password", "canary-header-token", "canary-receipt-secret"
 MANUAL_CODE = "580137"
