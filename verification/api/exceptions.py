@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import BadRequest, DisallowedHost, RequestDataTooBig, SuspiciousOperation
-from django.http import Http404, HttpRequest, HttpResponse, UnreadablePostError
+from django.http import Http404, HttpRequest, HttpResponse
 from django.http.multipartparser import MultiPartParserError
 from rest_framework.exceptions import (
     MethodNotAllowed,
@@ -24,7 +24,7 @@ from verification.api.serializers.errors import Problem, problem_address
 from verification.core import ids, logs, metrics
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.services.records.decisions import record_refusal
-from verification.services.records.faults import refusal_of_fault
+from verification.services.records.faults import refusal_of_error
 
 PROBLEM_JSON = "application/problem+json"
 
@@ -100,12 +100,10 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
             return ApiError("not_found")
         case DisallowedHost():
             return ApiError("host_not_allowed")
-        case UnreadablePostError():
-            return ApiError("parse_error", "The request body is incomplete.")
         case SuspiciousOperation() | BadRequest() | MultiPartParserError():
             return ApiError("parse_error", "The request cannot be read.")
         case _:
-            return refusal_of_fault(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))
+            return refusal_of_error(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))
 
 
 def _field_errors(error: ValidationError) -> Iterator[FieldError]:

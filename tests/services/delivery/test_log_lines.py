@@ -52,12 +52,14 @@ def test_a_refused_message_is_found_by_its_request_message_and_provider(api, out
 def test_an_error_of_ours_has_its_request_in_a_field(lines, face):
     request = RequestFactory().get(face)
     request.id = "ticket-4711"
-    to_refusal = answers._to_refusal if face.startswith("/v2") else exceptions.to_refusal
     was_sent = "+4915112345678"
     try:
         raise KeyError(was_sent)
     except KeyError as error:
-        assert to_refusal(error, request).problem_code == "internal_error"
+        if face.startswith("/v2"):
+            assert answers.refused(error, request).status_code == 500
+        else:
+            assert exceptions.to_refusal(error, request).problem_code == "internal_error"
     [line] = lines("a request failed")
     assert (line["request_id"], line["error"]) == ("ticket-4711", "KeyError")
     assert "test_log_lines.py" in line["places"] and was_sent not in json.dumps(line)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, JsonResponse, UnreadablePostError
+from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from verification.contrib.connections.base import NOT_SENT, System
 from verification.contrib.connections.calls import Answer
 from verification.core import ids, logs, metrics
-from verification.core.errors import ApiError
 from verification.services.records.decisions import record_refusal
-from verification.services.records.faults import refusal_of_fault
+from verification.services.records.faults import refusal_of_error
 
 
 def written(answer: Answer) -> HttpResponse:
@@ -24,10 +23,10 @@ def written(answer: Answer) -> HttpResponse:
 
 def refused(error: Exception, request: HttpRequest, system: System | None) -> HttpResponse:
     """Answer what the address raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
-    refusal = _to_refusal(error, request)
+    refusal = refusal_of_error(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))
     record_refusal(refusal)
     metrics.count_refusal(refusal.problem_code)
-    if refusal.status < 500:  # _to_refusal has logged the others, with their cause
+    if refusal.status < 500:  # refusal_of_error has logged the others, with their cause
         logs.log_refusal(request, code=refusal.problem_code, status=refusal.status)
     answer = system.refused(refusal.status) if system else Answer(refusal.status, {"message": NOT_SENT})
     response = written(answer)
@@ -37,13 +36,3 @@ def refused(error: Exception, request: HttpRequest, system: System | None) -> Ht
     if refusal.status == 503 and refusal.retry_after is not None:
         response["Retry-After"] = str(refusal.retry_after)
     return response
-
-
-def _to_refusal(error: Exception, request: HttpRequest) -> ApiError:
-    match error:
-        case ApiError():
-            return error
-        case UnreadablePostError():
-            return ApiError("parse_error", "The request body is incomplete.")
-        case _:
-            return refusal_of_fault(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))

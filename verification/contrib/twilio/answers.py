@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, JsonResponse, UnreadablePostError
+from django.http import HttpRequest, JsonResponse
 
 from verification.contrib.twilio.form import CHANNELS
 from verification.core import formats, ids, logs, metrics, sids
 from verification.core.error_codes import CATALOGUE, TWILIO_INTERNAL_ERROR
-from verification.core.errors import ApiError, FieldsInvalid
+from verification.core.errors import FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records.decisions import record_refusal
-from verification.services.records.faults import refusal_of_fault
+from verification.services.records.faults import refusal_of_error
 from verification.services.sessions.session_records import SessionDetails
 
 GUIDE = "/docs/guides/from-twilio/"  # what each of these codes stands for
@@ -52,7 +52,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     if isinstance(error, UnsupportedParameter):
         logs.log_refusal(request, code="unsupported_parameter", status=403)
         return _error(403, 60204, f"Service does not support this feature: {error}")
-    refusal = _to_refusal(error, request)
+    refusal = refusal_of_error(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))
     record_refusal(refusal)
     metrics.count_refusal(refusal.problem_code)
     status, code, words = CATALOGUE[refusal.problem_code].twilio or TWILIO_INTERNAL_ERROR
@@ -60,7 +60,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
         words = f"{words}: `{refusal.extra['errors'][0]['field']}`. {refusal.extra['errors'][0]['detail']}"
     elif (status, code) != (401, 20003) and refusal.detail:
         words = f"{words}. {refusal.detail}"
-    if status < 500:  # _to_refusal has logged the others, with their cause
+    if status < 500:  # refusal_of_error has logged the others, with their cause
         logs.log_refusal(request, code=refusal.problem_code, status=status)
     response = _error(status, code, words)
     if status == 401:
@@ -92,13 +92,3 @@ def _common(project: ProjectConfig, session: SessionDetails, status: str) -> dic
 def _error(status: int, code: int, message: str) -> JsonResponse:
     more_info = f"{settings.BASE_URL}{GUIDE}"
     return JsonResponse({"code": code, "message": message, "more_info": more_info, "status": status}, status=status)
-
-
-def _to_refusal(error: Exception, request: HttpRequest) -> ApiError:
-    match error:
-        case ApiError():
-            return error
-        case UnreadablePostError():
-            return ApiError("parse_error", "The request body is incomplete.")
-        case _:
-            return refusal_of_fault(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))

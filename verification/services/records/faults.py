@@ -1,4 +1,4 @@
-"""What a request is refused with where the service has failed, and not the caller; and the line of the log about it."""
+"""What a request is refused with for an error, and the line of the log where the service has failed, not the caller."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import logging
 import traceback
 
 from django.db import InternalError
+from django.http import UnreadablePostError
 
 from verification import sql
 from verification.core import logs
@@ -17,11 +18,16 @@ log = logging.getLogger(__name__)
 DATABASE_RETRY_SECONDS = 1  # that callers are told to wait while the database is away: a brief fault is over by then
 
 
-def refusal_of_fault(error: Exception, *, request_id: str, endpoint: str) -> ApiError:
-    """Return ``service_unavailable`` where the database is away, busy or only reads, else ``internal_error``.
+def refusal_of_error(error: Exception, *, request_id: str, endpoint: str) -> ApiError:
+    """Return the refusal that an error is, and ``parse_error`` where the caller broke off.
 
-    ``request_id`` may be empty. ``endpoint`` is the request's path, without what stands in it.
+    For a fault of ours it is ``service_unavailable`` where the database is away, busy or only reads, else
+    ``internal_error``. ``request_id`` may be empty. ``endpoint`` is the request's path, without what stands in it.
     """
+    if isinstance(error, ApiError):
+        return error
+    if isinstance(error, UnreadablePostError):
+        return ApiError("parse_error", "The request body is incomplete.")
     request_id = request_id or "-"
     is_read_only = isinstance(error, InternalError) and read_only.is_reason(error)
     if is_read_only or sql.is_away(error):
