@@ -3,10 +3,12 @@
 import re
 
 import pytest
+from django.http import UnreadablePostError
+from django.test import RequestFactory
 
 from tests.conftest import ROOT
-from verification.core.errors import UserError
-from verification.core.networks import NEIGHBOURS, clean_network, is_neighbour
+from verification.core.errors import ApiError, UserError
+from verification.core.networks import NEIGHBOURS, clean_network, is_neighbour, read_body
 
 # Of the internet, or of nobody we know: some Python calls each of them private, reserved or its IPv4 part private.
 NO_NEIGHBOURS = [
@@ -87,3 +89,13 @@ def test_a_network_has_one_writing(text, network):
 def test_what_is_no_network_is_refused(text):
     with pytest.raises(UserError, match="is not a network"):
         clean_network(text)
+
+
+def test_a_body_whose_sender_stopped_is_a_parse_error():
+    class Stopped:
+        def read(self, size):
+            raise UnreadablePostError("the connection was closed")
+
+    with pytest.raises(ApiError, match="incomplete") as refused:
+        read_body(RequestFactory().post("/"), Stopped(), 100)
+    assert refused.value.problem_code == "parse_error"

@@ -18,7 +18,6 @@ from rest_framework.exceptions import (
 )
 from rest_framework.request import Request
 
-from verification.api.parsers import BodyTooLarge
 from verification.api.renderers import JSONRenderer
 from verification.api.serializers.errors import Problem, problem_address
 from verification.core import ids, logs, metrics
@@ -90,8 +89,6 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
             return ApiError("method_not_allowed", f"{request.method} is not served here. See the Allow header.")
         case ParseError():
             return ApiError("parse_error", str(error.detail))
-        case BodyTooLarge():
-            return ApiError("body_too_large", str(error.detail))
         case RequestDataTooBig():
             return ApiError("body_too_large", str(error))
         case UnsupportedMediaType():

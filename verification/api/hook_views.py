@@ -11,8 +11,7 @@ from rest_framework.request import Request
 from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
 from verification.api.base import ApiView
-from verification.api.parsers import read_body
-from verification.core.networks import announced_length, client_address
+from verification.core.networks import announced_length, client_address, read_body
 from verification.services.delivery import receipts
 
 log = logging.getLogger(__name__)

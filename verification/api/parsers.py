@@ -14,10 +14,10 @@ from math import isinf
 from typing import Any
 
 from django.utils.http import parse_header_parameters
-from rest_framework.exceptions import APIException, ParseError, UnsupportedMediaType
+from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 
-from verification.core.networks import announced_length
+from verification.core.networks import read_body
 
 # Bytes of a body. Our largest request, a session create with the longest answer to a challenge, takes about 9 KiB.
 MAX_BODY_BYTES = 16 * 1024
@@ -32,18 +32,8 @@ MAX_MEMBERS = 100
 MAX_NUMBER_DIGITS = 20
 
 
-class BodyTooLarge(APIException):
-    """The body is longer than this endpoint reads."""
-
-    status_code = 413
-    default_code = "body_too_large"
-
-    def __init__(self, most: int) -> None:
-        super().__init__(f"The body is larger than {most} bytes.")
-
-
 class StrictJSONParser(BaseParser):
-    """Reads an object of JSON in UTF-8. Raises UnsupportedMediaType, BodyTooLarge or ParseError."""
+    """Reads an object of JSON in UTF-8. Raises UnsupportedMediaType, ParseError or ``body_too_large``."""
 
     media_type = "application/json"
 
@@ -61,16 +51,6 @@ class StrictJSONParser(BaseParser):
         if parameters.get("charset", "utf-8").lower() not in ("utf-8", "utf8"):
             raise UnsupportedMediaType(media_type, "The body must be UTF-8.")
         return parse_object(body)
-
-
-def read_body(request: Any, stream: Any, most: int) -> bytes:
-    """Return the bytes of a body. Raises BodyTooLarge for one that is, or is announced as, longer than ``most``."""
-    if announced_length(request) > most:
-        raise BodyTooLarge(most)
-    body: bytes = stream.read(most + 1)
-    if len(body) > most:
-        raise BodyTooLarge(most)
-    return body
 
 
 def parse_object(body: bytes) -> dict[str, object]:

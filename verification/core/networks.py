@@ -7,15 +7,16 @@ import logging
 import re
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from django.conf import settings
 from django.core.cache import cache
-from django.http import HttpRequest
+from django.http import HttpRequest, UnreadablePostError
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
 from verification.core.caching import Cooldown
-from verification.core.errors import UserError
+from verification.core.errors import ApiError, UserError
 
 log = logging.getLogger(__name__)
 
@@ -149,3 +150,21 @@ def announced_length(request: HttpRequest) -> int:
     """Return the length of the body in bytes, as its sender tells it; 0 where none is told."""
     text = request.META.get("CONTENT_LENGTH") or ""
     return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def read_body(request: Any, stream: Any, most: int) -> bytes:
+    """Return the bytes of a request's body, which ``stream`` has.
+
+    Raises ``body_too_large`` for one that is, or is announced as, longer than ``most`` bytes, and ``parse_error`` where
+    its sender stopped.
+    """
+    too_large = ApiError("body_too_large", f"The body is larger than {most} bytes.")
+    if announced_length(request) > most:
+        raise too_large
+    try:
+        body: bytes = stream.read(most + 1)
+    except UnreadablePostError:
+        raise ApiError("parse_error", "The request body is incomplete.") from None
+    if len(body) > most:
+        raise too_large
+    return body

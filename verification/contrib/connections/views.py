@@ -14,7 +14,7 @@ from verification.contrib.connections.connections import ConnectionConfig
 from verification.contrib.connections.handing_over import hand_over, not_understood
 from verification.core import ids, metrics
 from verification.core.errors import ApiError
-from verification.core.networks import announced_length, client_address
+from verification.core.networks import client_address, read_body
 from verification.services.protection import limits
 
 ENDPOINT = "connect"  # its name in the metrics
@@ -55,12 +55,8 @@ def _find(request: HttpRequest, public_id: UUID) -> ConnectionConfig:
 
 
 def _read(request: HttpRequest, connection: ConnectionConfig) -> Call:
-    """Return the call with its body unread. Raises ``body_too_large``."""
-    if announced_length(request) > MAX_BODY_BYTES:
-        raise ApiError("body_too_large")
-    body = request.read(MAX_BODY_BYTES + 1)
-    if len(body) > MAX_BODY_BYTES:
-        raise ApiError("body_too_large")
+    """Return the call with its body not yet parsed. Raises ``body_too_large`` and ``parse_error``."""
+    body = read_body(request, request, MAX_BODY_BYTES)
     return Call({name.lower(): value for name, value in request.headers.items()}, body, connection.project.id)
 
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from verification.core.addresses import Address, AddressInvalid, parse_address
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
-from verification.core.networks import announced_length
+from verification.core.networks import read_body
 from verification.models import ChannelType
 from verification.services.projects.snapshot import ProjectConfig
 
@@ -32,12 +32,7 @@ def read(request: HttpRequest) -> dict[str, str]:
     """Return the parameters. Raises ``unsupported_media_type``, ``body_too_large`` and ``parse_error``."""
     if request.META.get("CONTENT_TYPE", "").partition(";")[0].strip().lower() != MEDIA_TYPE:
         raise ApiError("unsupported_media_type", f"Send the parameters as {MEDIA_TYPE}.")
-    too_large = ApiError("body_too_large", f"The body is larger than {MAX_BODY_BYTES} bytes.")
-    if announced_length(request) > MAX_BODY_BYTES:
-        raise too_large
-    body = request.read(MAX_BODY_BYTES + 1)
-    if len(body) > MAX_BODY_BYTES:
-        raise too_large
+    body = read_body(request, request, MAX_BODY_BYTES)
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:

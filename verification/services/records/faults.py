@@ -6,7 +6,6 @@ import logging
 import traceback
 
 from django.db import InternalError
-from django.http import UnreadablePostError
 
 from verification import sql
 from verification.core import logs
@@ -19,15 +18,13 @@ DATABASE_RETRY_SECONDS = 1  # that callers are told to wait while the database i
 
 
 def refusal_of_error(error: Exception, *, request_id: str, endpoint: str) -> ApiError:
-    """Return the refusal that an error is, and ``parse_error`` where the caller broke off.
+    """Return the refusal that an error is, and for a fault of ours what stands for it.
 
-    For a fault of ours it is ``service_unavailable`` where the database is away, busy or only reads, else
-    ``internal_error``. ``request_id`` may be empty. ``endpoint`` is the request's path, without what stands in it.
+    That is ``service_unavailable`` where the database is away, busy or only reads, else ``internal_error``.
+    ``request_id`` may be empty. ``endpoint`` is the request's path, without what stands in it.
     """
     if isinstance(error, ApiError):
         return error
-    if isinstance(error, UnreadablePostError):
-        return ApiError("parse_error", "The request body is incomplete.")
     request_id = request_id or "-"
     is_read_only = isinstance(error, InternalError) and read_only.is_reason(error)
     if is_read_only or sql.is_away(error):
