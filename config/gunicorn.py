@@ -100,15 +100,13 @@ def post_worker_init(worker: Any) -> None:
     """
     from django.conf import settings
 
-    from verification.core import bulkhead, metrics, process_figures
+    from verification.core import bulkhead, process_figures
 
     gc.collect()
     gc.freeze()  # what is loaded stays, and a look through all of it takes 100 ms, in which no request is answered
     gc.set_threshold(GARBAGE_THRESHOLD)
     bulkhead.protect(worker.cfg.threads)
-    if metrics.is_wanted():
-        worker.thread_use = process_figures.ThreadUse()
-        process_figures.start("web", threads=worker.cfg.threads, use=worker.thread_use)
+    worker.thread_use = process_figures.start("web", threads=worker.cfg.threads)
     seconds = struct.pack("ll", settings.WEB_BODY_SECONDS, 0)
     for listener in worker.sockets:  # what it accepts has its options
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, seconds)

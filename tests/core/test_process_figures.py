@@ -100,5 +100,5 @@ def test_a_report_waits_for_a_folder_that_cannot_be_written(settings, tmp_path):
 def test_without_metrics_nothing_is_reported(settings):
     settings.METRICS_TOKEN = ""
     before = threading.active_count()
-    process_figures.start("web", threads=8, use=ThreadUse())
+    assert process_figures.start("web", threads=8) is None
     assert threading.active_count() == before

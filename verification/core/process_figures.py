@@ -82,10 +82,13 @@ class Reporter(threading.Thread):
         self._cpu = cpu
 
 
-def start(role: str, *, threads: int, use: ThreadUse) -> None:
-    """Begin to report, where metrics are wanted: a disk that is full now may have room later."""
-    if metrics.is_wanted():
-        Reporter(role, threads=threads, use=use).start()
+def start(role: str, *, threads: int) -> ThreadUse | None:
+    """Begin to report, and return what counts the threads; None where metrics are not wanted."""
+    if not metrics.is_wanted():  # not is_on(): a disk that is full now may have room later
+        return None
+    use = ThreadUse()
+    Reporter(role, threads=threads, use=use).start()
+    return use
 
 
 def _used() -> dict[str, float]:

@@ -175,11 +175,5 @@ class ThreadFigures(dramatiq.Middleware):
     after_skip_message = after_process_message
 
 
-thread_use = process_figures.ThreadUse()
-
 # The broker of this process. It has no retries and no results: the message rows keep both.
-broker = ListBroker(
-    settings.BROKER_URL,
-    timeout=settings.REDIS_TIMEOUT_SECONDS,
-    middleware=[DatabaseConnections(), ThreadFigures(thread_use)],
-)
+broker = ListBroker(settings.BROKER_URL, timeout=settings.REDIS_TIMEOUT_SECONDS, middleware=[DatabaseConnections()])

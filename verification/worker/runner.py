@@ -38,7 +38,7 @@ from verification.services.records import workers
 from verification.services.sessions import bot_updates
 from verification.services.texts.rendering import languages
 from verification.services.users import invitations
-from verification.worker.broker import BOTS, broker, thread_use
+from verification.worker.broker import BOTS, ThreadFigures, broker
 from verification.worker.liveness import BEAT_SECONDS, LivenessFile
 from verification.worker.poller import PeriodicRunner, Poller
 from verification.worker.tasks import deliver_connected, deliver_message
@@ -93,8 +93,9 @@ def run(*, threads: int, holds_connections: bool = False, alive_file: Path | Non
         polling.append(connection_poller(stopping))
         with suppress(DatabaseError):  # the poller tries again
             connected.keep_open()  # before the first message needs one
+    if use := process_figures.start("worker", threads=threads):
+        broker.add_middleware(ThreadFigures(use))
     worker.start()
-    process_figures.start("worker", threads=threads, use=thread_use)
     for poller in polling:
         poller.start()
     log.info("The worker is ready with %s threads.", threads)
