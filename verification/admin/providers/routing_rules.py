@@ -131,23 +131,23 @@ def remedies(
     if project not in own_project_ids(request, Right.CHANGE):
         return []
     serving = Provider.objects.serving(project).filter(channel=provider.channel)
-    others = [best] if best else list(serving.exclude(pk=provider.pk).in_order()[:1])
+    other = best or serving.exclude(pk=provider.pk).in_order().first()
+    if other is None:
+        return []
     way_back, place = request.get_full_path(), display.format_country(country)
     here = RoutingRule.objects.filter(project=project, country=country, provider__channel=provider.channel)
     made = {(rule.provider_id, rule.percent): rule for rule in here.select_related("provider")}
-    steps: list[tuple[str, Provider, int]] = []
-    for other in others:
-        if country:
-            steps.append((format_html(_("Route {country} to {name}"), country=place, name=other.name), other, WHOLE))
-            steps.append((format_html(_("Pause {name} for {country}"), name=provider.name, country=place), provider, 0))
-        else:
-            steps.append((_("Use {name} first").format(name=other.name), other, WHOLE))
-            steps.append((_("Pause {name}").format(name=provider.name), provider, 0))
+    if country:
+        route: str = format_html(_("Route {country} to {name}"), country=place, name=other.name)
+        pause: str = format_html(_("Pause {name} for {country}"), name=provider.name, country=place)
+    else:
+        route = _("Use {name} first").format(name=other.name)
+        pause = _("Pause {name}").format(name=provider.name)
     return [
         (format_html(_("Remove the rule: {rule}"), rule=sentence_of(rule)), remove_link(rule))
         if (rule := made.get((chosen.pk, percent)))
         else (title, propose_link(project, chosen.pk, country, percent, way_back))
-        for title, chosen, percent in steps
+        for title, chosen, percent in ((route, other, WHOLE), (pause, provider, 0))
     ]
 
 
@@ -241,7 +241,7 @@ class RoutingRuleAdmin(ScopedAdmin):
             "title": _("Remove the rule"),
             "intro": format_html(
                 _("{sentence} If you remove this rule, the project's other rules and the channel's own routing apply.")
-                if rules.others_of(rule)
+                if rules.is_one_of_several(rule)
                 else _("{sentence} If you remove this rule, the channel's own routing applies again."),
                 sentence=sentence_of(rule),
             ),

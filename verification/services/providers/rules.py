@@ -111,12 +111,12 @@ def end_rule(rule: RoutingRule) -> None:
     forget_providers()
 
 
-def others_of(rule: RoutingRule) -> list[RoutingRule]:
-    """Return the rules that still apply to some message of this one's once it is removed."""
+def is_one_of_several(rule: RoutingRule) -> bool:
+    """Return whether other rules still apply to some message of this one's once it is removed."""
     rest = RoutingRule.objects.filter(project=rule.project_id, provider__channel=rule.provider.channel)
     if rule.country:
         rest = rest.filter(country__in=(rule.country, ""))
-    return list(rest.exclude(pk=rule.pk))
+    return rest.exclude(pk=rule.pk).exists()
 
 
 def relieved(project_id: int, provider_id: int, country: str) -> bool:
