@@ -155,11 +155,12 @@ class Callers:
         for prefix in ("/manual/message/", "/hooks/", "/session/0"):
             name = f"{prefix.removesuffix('0')}…" if name.startswith(prefix) else name
         said = f"{name} {found.status} {found.body.get('code', '') if found.status != 200 else ''}"
-        if found.status == 500 and is_previous:
+        is_broken = found.status == 500
+        if is_broken and is_previous:
             said += " of the previous release"
         with self._lock:
             self.record.answers[said] += 1
-        if found.status == 500 and not is_previous:
+        if is_broken and not is_previous:
             self.record.break_(f"500 at {name}, {time.strftime('%H:%M:%S')}: request {found.body.get('request_id')}")
 
     def _together(self, asks: list[Callable[[], Answer]]) -> list[Answer]:

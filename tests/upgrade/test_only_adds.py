@@ -53,21 +53,22 @@ def test_migrations_since_the_previous_release_only_add():
         assert faults_since(release, MigrationLoader(None).graph) == []
 
 
-@pytest.fixture
-def statements(db):
+@pytest.fixture(scope="module")
+def statements(django_db_setup, django_db_blocker):
     """The SQL of each migration since the previous release, by its name."""
-    loader = MigrationLoader(None)
-    new = [
-        key
-        for key in loader.graph.forwards_plan(loader.graph.leaf_nodes(APP)[0])
-        if key[0] == APP and key[1] not in versions.released().migrations
-    ]
-    state, found = loader.project_state(new[0], at_end=False), {}
-    for key in new:
-        migration = loader.graph.nodes[key]
-        with connection.schema_editor(collect_sql=True, atomic=migration.atomic) as editor:
-            state = migration.apply(state, editor, collect_sql=True)
-        found[key[1]] = "\n".join(editor.collected_sql)
+    with django_db_blocker.unblock():
+        loader = MigrationLoader(None)
+        new = [
+            key
+            for key in loader.graph.forwards_plan(loader.graph.leaf_nodes(APP)[0])
+            if key[0] == APP and key[1] not in versions.released().migrations
+        ]
+        state, found = loader.project_state(new[0], at_end=False), {}
+        for key in new:
+            migration = loader.graph.nodes[key]
+            with connection.schema_editor(collect_sql=True, atomic=migration.atomic) as editor:
+                state = migration.apply(state, editor, collect_sql=True)
+            found[key[1]] = "\n".join(editor.collected_sql)
     return found
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from providers import registry
-from verification.admin.base.display import format_channel, format_error, label, time_label
+from verification.admin.base.display import format_channel, format_error, format_language, label, time_label
 from verification.core.formats import grouped
 
 
@@ -17,6 +17,12 @@ class ChannelColumn:
     @admin.display(description=gettext_lazy("Channel"), ordering="channel")
     def channel_label(self, row: Any) -> str:
         return format_channel(row.channel)
+
+
+class LanguageColumn:
+    @admin.display(description=gettext_lazy("Language"))
+    def language_label(self, row: Any) -> str:
+        return format_language(row.language)
 
 
 class ProviderTypeColumn:

@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.admin.base import display
+from verification.admin.base.columns import LanguageColumn
 from verification.admin.base.lookups import TooManyLookUps, count_look_up
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.pagination import NewestList
@@ -59,7 +60,7 @@ class TestLoginFilter(admin.SimpleListFilter):
         return queryset.filter(is_test=self.value() == "only")
 
 
-class TrafficAdmin(ScopedAdmin):
+class TrafficAdmin(LanguageColumn, ScopedAdmin):
     """A page that is searched by a whole address or id, each by its index. A part of one finds nothing."""
 
     actions = None
@@ -101,10 +102,6 @@ class TrafficAdmin(ScopedAdmin):
     @admin.display(description=gettext_lazy("Created"))
     def created(self, row: Any) -> str:
         return display.time_ago_label(row.created_at)
-
-    @admin.display(description=gettext_lazy("Language"))
-    def language_label(self, row: Any) -> str:
-        return display.format_language(row.language)
 
     @admin.display(description=gettext_lazy("Recipient"))
     def masked(self, row: Any) -> str:

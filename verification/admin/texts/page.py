@@ -12,8 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.admin.base import display
-from verification.admin.base.columns import ChannelColumn
+from verification.admin.base.columns import ChannelColumn, LanguageColumn
 from verification.admin.base.current_project import current_projects, follow_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_project_ids, own_projects
@@ -102,7 +101,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
 
 
 @admin.register(MessageTemplate)
-class TextAdmin(ChannelColumn, ScopedAdmin):
+class TextAdmin(ChannelColumn, LanguageColumn, ScopedAdmin):
     adders = changers = deleters = Right.CHANGE
     deleted_along = gettext_lazy("; the default text is sent instead")
     form = TextForm
@@ -169,7 +168,3 @@ class TextAdmin(ChannelColumn, ScopedAdmin):
     @admin.display(description=gettext_lazy("Language"), ordering="language")
     def language_code(self, row: MessageTemplate) -> str:
         return row.language
-
-    @admin.display(description=gettext_lazy("Language"))
-    def language_label(self, row: MessageTemplate) -> str:
-        return display.format_language(row.language)
