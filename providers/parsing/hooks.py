@@ -126,8 +126,8 @@ def content_type(request: HookRequest) -> str:
 
 
 def is_same(given: str, expected: str) -> bool:
-    """Return whether a secret or a signature is the expected one. The comparison takes constant time."""
-    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+    """Return whether a secret or a signature is the expected one, in constant time. An empty one never is."""
+    return bool(expected) and hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
 
 
 def require_same(given: str, expected: str) -> None:

@@ -67,14 +67,7 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
 
 
 class ChannelList(CappedChangeList):
-    """Reads what the rows of a page need from other tables in one statement for each table, not one for each row."""
-
-    result_list: Any
-
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        self.result_list = list(self.result_list)
-        self.prefetch(self.result_list)
+    """Reads providers and what was spent today for all channels at once."""
 
     def prefetch(self, rows: list[Any]) -> None:
         projects = {row.project_id for row in rows}

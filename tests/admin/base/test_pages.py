@@ -11,10 +11,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import ADDRESS
+from tests.admin.rows import ADDRESS, a_message, a_session
 from verification.admin.apps import discover
 from verification.admin.base import display
 from verification.admin.base.permissions import Who
+from verification.admin.list_tools.columns import offered_columns
 from verification.admin.traffic.messages import MessageAdmin
 from verification.models import (
     Alert,
@@ -451,3 +452,22 @@ def test_a_list_that_has_no_such_filter_leads_back_to_itself(panel, more):
     text = response.content.decode()
     assert "This list does not have this filter." in text
     assert f'href="{page}"' in text.split("ww-empty")[1]
+
+
+@pytest.mark.parametrize("model", [Message, Session])
+def test_a_list_with_all_its_columns_reads_no_more_for_more_rows(panel, model):
+    page = admin.site._registry[model]
+    asked = []
+    for _ in range(2):
+        with CaptureQueriesContext(connection) as queries:
+            found = panel.as_("owner").get(url(model, "changelist"), {"columns": ",".join(offered_columns(page))})
+        assert set(page.more_columns) <= set(found.context["cl"].list_display)
+        asked.append((found.context["cl"].result_count, len(queries)))
+        for _ in range(3):
+            a_message(
+                panel.project,
+                panel.rows[Recipient],
+                session=a_session(panel.project, panel.rows[Recipient], is_open=False),
+            )
+    (few, before), (many, after) = asked
+    assert many > few and before == after

@@ -57,6 +57,8 @@ class CappedChangeList(ChangeList):
     With a filter the number of all rows is not asked for, as no page shows it.
     """
 
+    result_list: Any
+
     def __init__(self, request: HttpRequest, *arguments: Any, **options: Any) -> None:
         self.request = request
         super().__init__(request, *arguments, **options)
@@ -81,7 +83,10 @@ class CappedChangeList(ChangeList):
         return none_of(self.opts)
 
     def prefetch(self, rows: list[Any]) -> None:
-        """Read what the columns of these rows need from other tables, in one statement for all."""
+        """Read what the columns of a page or a part of the file need from other tables, in a statement for each table.
+
+        Read row by row it would be a statement for each row.
+        """
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> QuerySet[Any]:
         shown = self.model_admin.of_chosen_project(self.model_admin.get_queryset(request), request)
@@ -95,7 +100,11 @@ class CappedChangeList(ChangeList):
         return {name: value for name, value in named.items() if name not in (PARAMETER, columns.PARAMETER)}
 
     def get_results(self, request: HttpRequest) -> None:
+        """Read one page of rows, with a limit in the statement also where all rows fit on the page."""
         super().get_results(request)
+        rows: QuerySet[Any] = self.result_list if self.multi_page else self.queryset[: self.list_per_page]
+        self.result_list = list(rows)
+        self.prefetch(self.result_list)
         if not (self.query or self.has_active_filters):
             self.full_result_count = self.result_count
 
@@ -108,13 +117,6 @@ class NewestList(CappedChangeList):
     """
 
     looks_back = ""  # how far back the filters have looked; empty where they saw the whole table
-
-    def get_results(self, request: HttpRequest) -> None:
-        """Read one page of rows, with a limit in the statement also where all rows fit on the page."""
-        super().get_results(request)
-        if not self.multi_page:
-            rows: QuerySet[Any] = self.queryset
-            self.result_list = rows[: self.list_per_page]
 
     def get_ordering(self, request: HttpRequest, queryset: QuerySet[Any]) -> list[str]:
         """Return the page's own order, whatever the address asks for."""

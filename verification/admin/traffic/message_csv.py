@@ -41,7 +41,7 @@ def _seconds_between(since: datetime, until: datetime | None) -> str:
 
 
 class MessageList(NewestList):
-    """Reads the attempts of a file's messages in one statement for many."""
+    """Reads the attempts of all messages at once."""
 
     def prefetch(self, rows: list[Any]) -> None:
         prefetch_related_objects(rows, "attempts")

@@ -80,7 +80,7 @@ class RecipientAdmin(NewestFirstAdmin):
             gettext_lazy("Activity"),
             {"fields": ("verified_over", "verified_time", "reached_over", "created_time", "traffic")},
         ),
-        (gettext_lazy("Current limits"), {"fields": ("sends", "wrong_codes", "pause")}),
+        (gettext_lazy("Current limits"), {"fields": ("sends", "wrong_codes", "resend_cooldown")}),
         (gettext_lazy("Full address"), {"fields": ("seen_by",)}),
     )
     readonly_fields = (
@@ -93,7 +93,7 @@ class RecipientAdmin(NewestFirstAdmin):
         "traffic",
         "sends",
         "wrong_codes",
-        "pause",
+        "resend_cooldown",
         "seen_by",
     )
 
@@ -237,7 +237,7 @@ class RecipientAdmin(NewestFirstAdmin):
         return _limits_on(recipient, "wrong codes")
 
     @admin.display(description=gettext_lazy("Resend cooldown"))
-    def pause(self, recipient: Recipient) -> str:
+    def resend_cooldown(self, recipient: Recipient) -> str:
         blocked = limits_used.blocked_channels(recipient)
         ends = [_("{channel}: next at {time}").format(channel=channel, time=_clock(end)) for channel, end in blocked]
         return ", ".join(ends) or "–"  # the theme writes a hyphen for the word None

@@ -18,15 +18,19 @@ LANGUAGE_NAMES = ("language", "locale")
 
 
 class RequestSerializer(serializers.Serializer[Any]):
-    """A body. ``not_taken`` has a sentence for each name that is refused: what to write instead."""
+    """A body. ``not_taken`` has a sentence for each name that is refused unless it is a field: what to write instead."""
 
     not_taken: ClassVar[Mapping[str, str]] = {}
+
+    @property
+    def refused(self) -> dict[str, str]:
+        return {name: sentence for name, sentence in self.not_taken.items() if name not in self.fields}
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         wrong = {
             name: [ErrorDetail(sentence, "unexpected")]
-            for name, sentence in self.not_taken.items()
-            if name in data and data[name] is not None
+            for name, sentence in self.refused.items()
+            if data.get(name) is not None
         }
         if wrong:
             raise ValidationError(wrong)
