@@ -1,5 +1,7 @@
 """Two names of the channel, and members that look like ours and are not."""
 
+from types import SimpleNamespace
+
 import pytest
 from rest_framework import serializers
 
@@ -97,5 +99,6 @@ def test_a_name_that_becomes_a_field_is_taken():
     class WithLocale(sessions.SessionCreateRequest):
         locale = serializers.CharField()
 
-    body = WithLocale(data={"to": PHONE, "locale": "de"})
+    project = SimpleNamespace(test_logins=())
+    body = WithLocale(data={"to": PHONE, "locale": "de"}, context={"project": project})
     assert body.is_valid() and body.validated_data["locale"] == "de" and "language" in body.refused

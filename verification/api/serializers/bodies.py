@@ -18,7 +18,7 @@ LANGUAGE_NAMES = ("language", "locale")
 
 
 class RequestSerializer(serializers.Serializer[Any]):
-    """A body. ``not_taken`` has a sentence for each name that is refused unless it is a field: what to write instead."""
+    """A body. ``not_taken`` has a sentence for each name that is no field and refused: what to write instead."""
 
     not_taken: ClassVar[Mapping[str, str]] = {}
 
@@ -30,7 +30,7 @@ class RequestSerializer(serializers.Serializer[Any]):
         wrong = {
             name: [ErrorDetail(sentence, "unexpected")]
             for name, sentence in self.refused.items()
-            if data.get(name) is not None
+            if name in data and data[name] is not None
         }
         if wrong:
             raise ValidationError(wrong)
