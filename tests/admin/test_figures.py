@@ -141,6 +141,30 @@ def test_alerts_are_marked_in_the_charts_and_told_in_words_in_the_table(counted)
     assert "Of another" not in page.content.decode()
 
 
+def test_the_events_of_a_country_are_those_of_what_carried_its_messages(counted):
+    """An outage of a provider that the country does not use says nothing about its figures."""
+    own = counted.rows[Provider]
+    other = Provider.objects.create(
+        project=counted.project, channel="sms", type="http", name="Poor gateway", hook_secret=b"x"
+    )
+    Alert.objects.all().delete()
+    now = timezone.now()
+    for kind, key, title in (
+        ("provider", f"{own.pk} out_of_funds 2026-11-24", "Its own"),
+        ("provider", f"{other.pk} out_of_funds 2026-11-24", "Of a provider that it does not use"),
+        ("channel_down", "sms", "Its channel"),
+        ("channel_down", "email", "A channel that it does not use"),
+        ("guard", f"conversion DE {now:%Y-%m-%dT%H:%M:%S}", "A block of the country"),
+        ("guard", f"conversion BR {now:%Y-%m-%dT%H:%M:%S}", "A block of another country"),
+        ("cost_budget", "sms:2026-11-24:80", "Of no country"),
+    ):
+        Alert.objects.create(project=counted.project, kind=kind, key=key, title=title)
+    page = counted.as_("owner").get(PAGE, {"range": "24h", "country": "DE"})
+    titles = {shown.event.title for shown in page.context["events"]}
+    assert titles == {"Its own", "Its channel", "A block of the country", "Of no country"}
+    assert len(counted.as_("owner").get(PAGE, {"range": "24h"}).context["events"]) == 7
+
+
 def test_each_number_of_a_row_leads_to_the_rows_that_it_counts(panel):
     """A session to Austria over the provider, beside the panel's own to Germany without one."""
     gateway = panel.rows[Provider]

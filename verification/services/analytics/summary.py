@@ -5,7 +5,7 @@ The caller names the projects, so a sum holds nothing of another's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy
 
 from verification.models import Alert, ChannelType, Project, Provider
 from verification.models.alerts import COLLAPSE, COLLAPSE_OVER, OUTAGE
+from verification.models.guard import ABOUT_COUNTRIES
 from verification.services.analytics import costs, price_comparison, report
 from verification.services.analytics.impact import read_break_key
 from verification.services.analytics.price_comparison import Money, money_of
@@ -26,6 +27,7 @@ from verification.services.notifications import balance_alerts, provider_alerts
 EVENTS_TOLD = 50  # the latest of a range: more marks on a chart hide each other
 # The kinds of alerts whose key begins with a provider's id.
 ABOUT_PROVIDERS = (provider_alerts.KIND, balance_alerts.KIND, COLLAPSE, COLLAPSE_OVER)
+ABOUT_CHANNELS = (OUTAGE, "channel_up")  # whose key begins with a channel
 NOT_SENT, NO_COUNTRY = gettext_lazy("Not sent"), gettext_lazy("No country")  # the names of empty keys
 
 
@@ -100,24 +102,33 @@ def summarize(
         by={name: _lines(place, name, rows, rows_before) for place, name in enumerate(report.DIMENSIONS)},
         refused=report.refusals(projects, span, country),
         refused_before=sum(times for _, times in report.refusals(projects, span.before, country)),
-        events=events(projects, span, where),
+        events=_events(projects, span, where, rows),
         money=money_of(projects, span, where, with_system=with_system),
         is_before_whole=report.is_counted_by(projects, span.before.since),
     )
 
 
-def events(projects: Sequence[int], span: Range, where: Where | None = None) -> list[AlertOfRange]:
+def _events(
+    projects: Sequence[int], span: Range, where: Where | None, rows: Mapping[tuple[Any, ...], FigureSums]
+) -> list[AlertOfRange]:
     """Return the latest alerts of a range, in the order of time.
 
-    Of one provider's figures these are its own alerts and the outages of its channel; of one country's, no other's.
+    Of one provider's figures these are its own alerts and the outages of its channel. Of one country's, none is about
+    another country, or about a provider or a channel that carried nothing there; ``rows`` has the ones that did.
     The alert that a provider fails in a country stands at the hour since which it does.
     """
+    where = where or {}
     found = Alert.objects.filter(project__in=projects, created_at__gte=span.since, created_at__lt=span.until)
-    if provider := Provider.objects.filter(pk=(where or {}).get("provider_id") or 0).first():
-        its_own = Q(kind__in=ABOUT_PROVIDERS) & (Q(key__startswith=f"{provider.pk} ") | Q(key=str(provider.pk)))
-        found = found.filter(its_own | Q(kind__in=(OUTAGE, "channel_up"), key__startswith=provider.channel))
-    if country := (where or {}).get("country"):
-        found = found.exclude(Q(kind__in=(COLLAPSE, COLLAPSE_OVER)) & ~Q(key__contains=f" {country} "))
+    if provider := Provider.objects.filter(pk=where.get("provider_id") or 0).first():
+        found = found.filter(_of_providers({provider.pk}) | _of_channels({provider.channel}))
+    if where.keys() - {"provider_id"}:
+        used = {name: {keys[place] for keys in rows} for place, name in enumerate(report.DIMENSIONS)}
+        found = found.exclude(Q(kind__in=ABOUT_PROVIDERS) & ~_of_providers(used["provider_id"]))
+        found = found.exclude(Q(kind__in=ABOUT_CHANNELS) & ~_of_channels(used["channel"]))
+    if "country" in where:
+        rule = Q(kind="guard", key__regex=rf"^({'|'.join(ABOUT_COUNTRIES)}) ")
+        about_countries = Q(kind__in=(COLLAPSE, COLLAPSE_OVER)) | rule
+        found = found.exclude(about_countries & ~Q(key__contains=f" {where['country']} "))
     return sorted(
         (
             AlertOfRange(each.pk, each.project_id, each.kind, each.key, each.title, _began(each, span), each.ended_at)
@@ -125,6 +136,14 @@ def events(projects: Sequence[int], span: Range, where: Where | None = None) -> 
         ),
         key=lambda event: event.at,
     )
+
+
+def _of_providers(ids: Iterable[int]) -> Q:
+    return Q(kind__in=ABOUT_PROVIDERS, key__regex=rf"^({'|'.join(map(str, ids))})( |$)")
+
+
+def _of_channels(channels: Iterable[str]) -> Q:
+    return Q(kind__in=ABOUT_CHANNELS, key__regex=rf"^({'|'.join(channels)})( |$)")
 
 
 def _began(alert: Alert, span: Range) -> datetime:
