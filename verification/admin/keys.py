@@ -18,6 +18,7 @@ from unfold.enums import ActionVariant
 from unfold.widgets import UnfoldAdminSelectWidget
 
 from verification.admin.auth import form_tokens
+from verification.admin.base.columns import KeyColumns
 from verification.admin.base.current_project import current_projects, section_address
 from verification.admin.base.display import format_time, label, monospace, page_address, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
@@ -76,21 +77,21 @@ class KeyStateFilter(admin.SimpleListFilter):
 
 
 @admin.register(ApiKey)
-class KeyAdmin(ScopedAdmin):
+class KeyAdmin(KeyColumns, ScopedAdmin):
     viewers = Right.USE_KEYS
     empty_text = gettext_lazy("Apps need an API key, servers a secret key.")
-    list_display = ("key", "kind_label", "project", "state", "created", "expires", "last_used")
+    list_display = ("key", "kind_label", "project", "state", "created", "expires", "last_used", "rotate_link")
     list_filter = (KeyStateFilter, "kind")
     list_select_related = ("project", "created_by")
     ordering = ("-created_at",)
     actions = ("revoke_selected",)
     actions_detail = ("rotate", "revoke")
     fieldsets = (
-        (None, {"fields": ("key", "kind", "project", "state")}),
+        (None, {"fields": ("key", "kind_label", "project", "state")}),
         (gettext_lazy("Validity"), {"fields": ("created", "issuer", "expires", "last_used", "revoked")}),
     )
     readonly_fields: ClassVar[tuple[str, ...]] = (
-        *("key", "state", "created", "issuer"),
+        *("key", "kind_label", "state", "created", "issuer"),
         *("expires", "last_used", "revoked"),
     )
 
@@ -113,10 +114,6 @@ class KeyAdmin(ScopedAdmin):
     @admin.display(description=gettext_lazy("Key"), ordering="prefix")
     def key(self, key: ApiKey) -> str:
         return monospace(key)
-
-    @admin.display(description=gettext_lazy("Kind"), ordering="kind")
-    def kind_label(self, key: ApiKey) -> str:
-        return key.get_kind_display()
 
     @admin.display(description=gettext_lazy("State"))
     def state(self, key: ApiKey) -> str:

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from verification.models.projects import Project
@@ -61,6 +62,11 @@ class ApiKey(models.Model):
 
     def __str__(self) -> str:
         return f"{self.prefix}…"
+
+    @property
+    def is_live(self) -> bool:
+        """Neither revoked nor expired, as :meth:`KeyQuerySet.live`."""
+        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
 
 
 class WebhookSecret(models.Model):

@@ -6,7 +6,7 @@ from django.urls import reverse
 
 from tests.contrib.hosted.pictures import png
 from verification.admin.auth.session import CONFIRMED
-from verification.models import AuditEntry, HostedPage
+from verification.models import ApiKey, AuditEntry, HostedPage
 from verification.services.projects import keys
 
 pytestmark = pytest.mark.django_db
@@ -82,3 +82,23 @@ def test_new_addresses_are_asked_about_again(panel):
     session.save()
     assert "Confirm it's you" in client.post(address(panel), GIVEN).content.decode()
     assert not HostedPage.objects.exists()
+
+
+def test_the_pages_of_keys_mark_the_one_that_the_hosted_page_uses_and_offer_no_way_to_rotate_it(panel):
+    client = panel.as_("owner")
+    client.post(address(panel), GIVEN)
+    key = HostedPage.objects.get().key
+    change = reverse("admin:verification_project_change", args=(panel.project.pk,), query={"section": "keys"})
+    for page in (reverse("admin:verification_apikey_changelist"), change):
+        shown = client.get(page).content.decode()
+        assert shown.count("Used by the hosted page") == 1
+        rotate = "admin:verification_apikey_rotate"
+        assert reverse(rotate, args=(panel.rows[ApiKey].pk,)) in shown and reverse(rotate, args=(key.pk,)) not in shown
+
+
+def test_the_example_code_has_no_key_that_only_the_hosted_page_knows(panel):
+    client = panel.as_("owner")
+    client.post(address(panel), GIVEN)
+    shown = client.get(address(panel, "show_code"))
+    assert shown.context["key"] != HostedPage.objects.get().key
+    assert str(HostedPage.objects.get().key) not in shown.content.decode()

@@ -19,6 +19,7 @@ from unfold.decorators import action
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.models import ApiKey, KeyKind, Project
+from verification.services.projects import hosted_page
 
 GUIDE = "docs/first-code.md"
 ADDRESS, KEY = "https://verify.example.com", "ww_api_…"  # what stands in the guide in place of the reader's own
@@ -47,9 +48,13 @@ def filled_in(address: str, key: str) -> list[Program]:
 
 @action(description=gettext_lazy("Example code"), icon="code", permissions=["change"], url_path="code")
 def show_code(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """Show the programs with the newest live API key's beginning: its whole text is stored nowhere."""
+    """Show the programs with the beginning of the newest live API key that somebody was given.
+
+    Its whole text is stored nowhere.
+    """
     project: Project = model_admin.find(request, object_id)
-    key = ApiKey.objects.live().filter(project=project, kind=KeyKind.API).order_by("-created_at").first()
+    given = ApiKey.objects.live().filter(project=project, kind=KeyKind.API).exclude(pk__in=hosted_page.keys_in_use())
+    key = given.order_by("-created_at").first()
     context = model_admin.page_context(
         request,
         _("Example code"),

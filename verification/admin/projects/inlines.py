@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
-from verification.admin.base.columns import ChannelColumn, ProviderTypeColumn
+from verification.admin.base.columns import ChannelColumn, KeyColumns, ProviderTypeColumn
 from verification.admin.base.current_project import section_address
 from verification.admin.base.display import format_channel, monospace, page_link, time_label, yes_or_no
 from verification.admin.base.permissions import ScopedInline
@@ -66,10 +66,18 @@ class ProviderInline(ChannelColumn, ProviderTypeColumn, ScopedInline):
         return page_link(provider.name, provider, back=back)
 
 
-class KeyInline(ScopedInline):
+class KeyInline(KeyColumns, ScopedInline):
     model = ApiKey
     viewers = Right.USE_KEYS
-    fields = readonly_fields = ("prefix_link", "kind", "created", "expires", "last_used", "revoked")
+    fields = readonly_fields = (
+        "prefix_link",
+        "kind_label",
+        "created",
+        "expires",
+        "last_used",
+        "revoked",
+        "rotate_link",
+    )
 
     @admin.display(description=gettext_lazy("Created"))
     def created(self, key: ApiKey) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 
 from verification.core.errors import UserError
 from verification.models import ApiKey, HostedPage, KeyKind, Project, bounds
@@ -19,6 +20,11 @@ SETTABLE = ("is_enabled", "title", "accent", "return_addresses", "hand_over")
 def page_of(project: Project) -> HostedPage:
     """Return the project's page, one with the defaults where none was saved yet."""
     return HostedPage.objects.filter(project=project).first() or HostedPage(project=project)
+
+
+def keys_in_use() -> QuerySet[HostedPage, Any]:
+    """Return the ids of the keys that hosted pages show, as the ``values`` of a subquery. Nobody was given these."""
+    return HostedPage.objects.filter(key__isnull=False).values("key")
 
 
 @transaction.atomic
