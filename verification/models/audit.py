@@ -54,7 +54,7 @@ WATCHED = {
     "verification.Platform": Watch("id", project=""),
     "verification.Project": Watch("name", project="id", quiet=("reported_at",)),
     "verification.Provider": Watch("name", quiet=("checked_at",)),
-    "verification.RoutingRule": Watch("provider__name"),
+    "verification.RoutingRule": Watch("provider__name", quiet=("replaced",)),
     "verification.SenderRule": Watch("prefix", project="provider__project"),
     "verification.Suppression": Watch("channel", only=("lifted_at",)),
     "verification.TestLogin": Watch("to", quiet=("revision",), masked=("to",)),

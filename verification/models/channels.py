@@ -305,6 +305,9 @@ class RoutingRule(models.Model):
     percent = models.PositiveSmallIntegerField(
         _("percent"), help_text=_("Percentage of messages sent to this provider first. 0 pauses it.")
     )
+    replaced = models.JSONField(
+        null=True, editable=False, help_text="The percent, by provider, of each rule that this one ended."
+    )
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     class Meta:

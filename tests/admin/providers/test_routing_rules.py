@@ -74,20 +74,46 @@ def test_remove_stands_in_the_list_and_asks_first(two):
     assert f"Our gateway is paused for {format_country('BR')}." in shown
     assert remove in shown
     asked = owner.get(remove).content.decode()
-    assert f"Our gateway is paused for {format_country('BR')}. If you remove this rule, the channel" in asked
+    assert f"Our gateway is paused for {format_country('BR')}. If you remove this rule, messages to" in asked
     assert RoutingRule.objects.exists()
     owner.post(remove, {"post": "yes"})
     assert not RoutingRule.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("country", "applies"), [("IN", "own routing applies again"), ("", "other rules and the channel")]
-)
-def test_the_question_says_what_applies_once_the_rule_is_removed(two, country, applies):
+@pytest.mark.parametrize(("country", "first_then"), [("IN", "Our gateway"), ("BR", "Northwind"), ("", "Northwind")])
+def test_the_question_names_the_provider_that_is_tried_first_without_the_rule(two, country, first_then):
     panel, first, second = two
+    Provider.objects.filter(pk=first.pk).update(priority=1)
     rule = RoutingRule.objects.create(project=panel.project, provider=first, country="BR", percent=0)
-    RoutingRule.objects.create(project=panel.project, provider=second, country=country, percent=20)
-    assert applies in html.unescape(panel.as_("owner").get(remove_link(rule)).content.decode())
+    RoutingRule.objects.create(project=panel.project, provider=second, country=country, percent=100)
+    asked = html.unescape(panel.as_("owner").get(remove_link(rule)).content.decode())
+    assert f"messages to {format_country('BR')} are sent to {first_then} first." in asked
+    assert "Restore" not in asked
+
+
+def test_a_removed_rule_gives_way_to_the_one_that_it_replaced(two):
+    panel, first, second = two
+    owner = panel.as_("owner")
+    owner.post(page(panel, first))
+    owner.post(page(panel, second))
+    remove = remove_link(RoutingRule.objects.get())
+    asked = owner.get(remove).content.decode()
+    assert f"This rule replaced: All messages to {format_country('BR')} are sent to Our gateway first." in asked
+    assert "Restore the replaced rules" in asked
+    owner.post(remove, {"restore": "yes"})
+    assert list(RoutingRule.objects.values_list("provider", "percent")) == [(first.pk, 100)]
+
+
+def test_a_rule_that_cannot_be_restored_stays_replaced(two):
+    panel, first, second = two
+    owner = panel.as_("owner")
+    owner.post(page(panel, first))
+    owner.post(page(panel, second))
+    Provider.objects.filter(pk=first.pk).update(only_prefixes=["+49"])
+    rule = RoutingRule.objects.get()
+    answer = owner.post(remove_link(rule), {"restore": "yes"})
+    assert "does not serve this country" in str([*get_messages(answer.wsgi_request)][-1])
+    assert RoutingRule.objects.get() == rule
 
 
 def test_a_step_that_was_taken_is_offered_to_be_taken_back(two, rf):

@@ -109,6 +109,37 @@ def test_one_for_all_messages_takes_the_place_of_the_others_parts(project):
     }
 
 
+def test_the_rules_that_one_ended_are_restored(project):
+    make(project, "first", country="")
+    make(project, "first", percent=20)
+    rule = make(project, "second")
+    assert [(each.provider.name, each.percent) for each in rules.restorable(rule)] == [("first", 20)]
+    rules.restore(rule, "BR")
+    assert set(RoutingRule.objects.values_list("provider__name", "country", "percent")) == {
+        ("first", "", 100),
+        ("first", "BR", 20),
+    }
+
+
+def test_a_rule_that_was_changed_is_restored_as_it_was(project):
+    make(project, "first", percent=20)
+    rules.restore(make(project, "first", percent=0), "BR")
+    assert RoutingRule.objects.get().percent == 20
+
+
+def test_nothing_is_restored_where_it_is_not_possible_any_more(project):
+    make(project, "first")
+    rule = make(project, "second")
+    Provider.objects.filter(name="first").update(only_prefixes=["+49"])
+    caching.clear_all()
+    with pytest.raises(UserError, match="does not serve this country"):
+        rules.restore(rule, "BR")
+    kept = RoutingRule.objects.get()
+    assert kept.provider.name == "second"
+    Provider.objects.filter(name="first").update(is_enabled=False)
+    assert rules.restorable(kept) == []
+
+
 def test_undone_the_channel_chooses_as_before(project):
     rules.end_rule(make(project, "second"))
     assert names(project, BRAZIL) == ["first", "second"]
@@ -143,6 +174,11 @@ def test_the_preview_draws_who_is_asked_first(project):
     assert 20 < shown[1].after < 40
     assert shown[0].after + shown[1].after == 100
     assert not RoutingRule.objects.exists()
+
+
+def test_the_preview_of_a_removal_draws_who_is_asked_first_then(project):
+    shown = rules.preview_removal(make(project, "second"), "DE")
+    assert [(each.provider.name, each.before, each.after) for each in shown] == [("first", 0, 100), ("second", 100, 0)]
 
 
 def test_a_rule_is_in_the_audit_log(project):

@@ -15,7 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -42,6 +42,7 @@ TRIAL_PERCENT = 5  # of a hundred messages, as "Try with 5 %" sends
 EXAMPLE_DAYS = 30  # whose busiest country stands for all countries in a preview
 LATELY_DAYS = 7  # which say more of a provider that fails now than all that is known of it
 FALLBACK_EXAMPLE = "US"  # where there was no traffic yet
+RESTORE = "restore"  # the button that removes a rule for those that it replaced
 
 
 class CountrySelect(UnfoldAdminSelectWidget):
@@ -235,28 +236,51 @@ class RoutingRuleAdmin(ScopedAdmin):
         return {}
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Ask in the words of what deleting does here."""
+        """Ask in the words of what deleting does here. A rule that ended others can be removed for them, too."""
         rule = self.get_object(request, object_id)
         words = rule and {
             "title": _("Remove the rule"),
-            "intro": format_html(
-                _("{sentence} If you remove this rule, the project's other rules and the channel's own routing apply.")
-                if rules.is_one_of_several(rule)
-                else _("{sentence} If you remove this rule, the channel's own routing applies again."),
-                sentence=sentence_of(rule),
-            ),
+            "intro": _question(rule),
             "submit_text": _("Remove the rule"),
+            "other_submit": (RESTORE, _("Restore the replaced rules")) if rules.restorable(rule) else None,
             "back": reverse("admin:verification_routingrule_changelist"),
         }
-        response: HttpResponse = super().delete_view(request, object_id, {**(words or {}), **(extra_context or {})})
+        try:
+            response: HttpResponse = super().delete_view(request, object_id, {**(words or {}), **(extra_context or {})})
+        except UserError as error:
+            self.message_user(request, str(error), messages.ERROR)
+            return HttpResponseRedirect(request.get_full_path())
         return response
 
     def delete_model(self, request: HttpRequest, obj: RoutingRule) -> None:
-        rules.end_rule(obj)
+        if RESTORE in request.POST:
+            rules.restore(obj, _example(obj))
+        else:
+            rules.end_rule(obj)
 
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
-        self.message_user(request, _("The rule is removed."), messages.SUCCESS)
+        text = _("The replaced rules are restored.") if RESTORE in request.POST else _("The rule is removed.")
+        self.message_user(request, text, messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:verification_routingrule_changelist"))
+
+
+def _question(rule: RoutingRule) -> SafeString:
+    """Return what a rule does, who is tried first without it, and the rules that it replaced."""
+    place = "" if rule.provider.channel == ChannelType.EMAIL else rule.country or _example(rule)
+    shares = {each.provider.name: each.after for each in rules.preview_removal(rule, place) if each.after}
+    if not shares:
+        text = _("If you remove this rule, no active provider can send these messages.")
+    elif place:
+        text = _("If you remove this rule, messages to {country} are sent to {names} first.")
+    else:
+        text = _("If you remove this rule, messages are sent to {names} first.")
+    names = ", ".join(
+        name if share == WHOLE else _("{name} ({percent})").format(name=name, percent=percent(share))
+        for name, share in shares.items()
+    )
+    after = format_html(text, country=display.format_country(place), names=names)
+    replaced = (format_html(_("This rule replaced: {rule}"), rule=sentence_of(each)) for each in rules.restorable(rule))
+    return format_html_join(SafeString(" "), "{}", ((each,) for each in (sentence_of(rule), after, *replaced)))
 
 
 def propose_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
@@ -299,11 +323,11 @@ def propose_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     )
 
 
-def _example(proposal: Proposal) -> str:
+def _example(rule: RoutingRule | Proposal) -> str:
     """Return the country with most of the project's messages, which stands for all in a preview."""
     rows = HourlyFigures.objects.filter(
-        project=proposal.project,
-        channel=proposal.provider.channel,
+        project=rule.project,
+        channel=rule.provider.channel,
         hour__gte=timezone.now() - timedelta(days=EXAMPLE_DAYS),
     ).exclude(country="")
     busiest = rows.order_by().values("country").annotate(sum=Sum("messages")).order_by("-sum").first()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -71,14 +72,12 @@ def require_possible(proposal: Proposal, example: str) -> None:
 
 def preview(proposal: Proposal, example: str) -> list[FirstAsked]:
     """Return who is asked first now, and with the rule, by drawing the order of trial as a message does."""
-    live = live_providers(proposal.project.pk, proposal.provider.channel)
-    place = proposal.country or example
-    before, after = (_first(proposal, each, place) for each in (live, _with(live, proposal)))
-    return [
-        FirstAsked(each, before[each.id], after[each.id])
-        for each in live
-        if each.serves(_address(proposal.provider.channel, place))
-    ]
+    return _compared(proposal, example, lambda live: _with(live, proposal))
+
+
+def preview_removal(rule: RoutingRule, example: str) -> list[FirstAsked]:
+    """Return who is asked first now, and without the rule."""
+    return _compared(rule, example, lambda live: _without(live, rule))
 
 
 def replaced_by(proposal: Proposal) -> list[RoutingRule]:
@@ -91,15 +90,19 @@ def replaced_by(proposal: Proposal) -> list[RoutingRule]:
 
 @transaction.atomic
 def set_rule(proposal: Proposal) -> RoutingRule:
-    """Make or change a rule. One for all messages of a place takes the place of the others' parts of it."""
-    if proposal.percent == WHOLE:
-        for other in _others(proposal):
-            other.delete()
+    """Make or change a rule. One for all messages of a place takes the place of the others' parts of it.
+
+    It keeps what it ended, for :func:`restore`.
+    """
+    ended = replaced_by(proposal)
+    values: dict[str, Any] = {"percent": proposal.percent}
+    if ended:
+        values["replaced"] = {str(rule.provider_id): rule.percent for rule in ended}
+    for rule in ended:
+        if rule.provider_id != proposal.provider.pk:
+            rule.delete()
     rule, _is_new = RoutingRule.objects.update_or_create(
-        project=proposal.project,
-        provider=proposal.provider,
-        country=proposal.country,
-        defaults={"percent": proposal.percent},
+        project=proposal.project, provider=proposal.provider, country=proposal.country, defaults=values
     )
     forget_providers()
     return rule
@@ -111,12 +114,21 @@ def end_rule(rule: RoutingRule) -> None:
     forget_providers()
 
 
-def is_one_of_several(rule: RoutingRule) -> bool:
-    """Return whether other rules still apply to some message of this one's once it is removed."""
-    rest = RoutingRule.objects.filter(project=rule.project_id, provider__channel=rule.provider.channel)
-    if rule.country:
-        rest = rest.filter(country__in=(rule.country, ""))
-    return rest.exclude(pk=rule.pk).exists()
+def restorable(rule: RoutingRule) -> list[Proposal]:
+    """Return the rules that this one ended, of providers that still serve the project."""
+    before = rule.replaced or {}
+    serving = Provider.objects.serving(rule.project_id).filter(pk__in=before).in_order()
+    return [Proposal(rule.project, each, rule.country, before[str(each.pk)]) for each in serving]
+
+
+@transaction.atomic
+def restore(rule: RoutingRule, example: str) -> None:
+    """Remove a rule and make those again that it ended. Raises :class:`UserError` where one is not possible now."""
+    proposals = restorable(rule)
+    end_rule(rule)
+    for proposal in proposals:
+        require_possible(proposal, example)
+        set_rule(proposal)
 
 
 def relieved(project_id: int, provider_id: int, country: str) -> bool:
@@ -137,6 +149,15 @@ def _others(proposal: Proposal) -> list[RoutingRule]:
     return list(rules.exclude(provider=proposal.provider))
 
 
+def _compared(
+    rule: RoutingRule | Proposal, example: str, change: Callable[[list[LiveProvider]], list[LiveProvider]]
+) -> list[FirstAsked]:
+    project, channel, place = rule.project.pk, rule.provider.channel, rule.country or example
+    live = live_providers(project, channel)
+    before, after = (_first(project, channel, place, each) for each in (live, change(live)))
+    return [FirstAsked(each, before[each.id], after[each.id]) for each in live if each.serves(_address(channel, place))]
+
+
 def _with(live: Iterable[LiveProvider], proposal: Proposal) -> list[LiveProvider]:
     """Return the providers as they would be with the rule."""
     changed = []
@@ -150,8 +171,18 @@ def _with(live: Iterable[LiveProvider], proposal: Proposal) -> list[LiveProvider
     return changed
 
 
-def _first(proposal: Proposal, live: Iterable[LiveProvider], place: str) -> dict[int, int]:
-    project, channel = load_project(proposal.project.pk), proposal.provider.channel
+def _without(live: Iterable[LiveProvider], rule: RoutingRule) -> list[LiveProvider]:
+    """Return the providers as they would be once the rule is removed."""
+    return [
+        replace(each, rules={place: part for place, part in each.rules.items() if place != rule.country})
+        if each.id == rule.provider_id
+        else each
+        for each in live
+    ]
+
+
+def _first(project_id: int, channel: str, place: str, live: Iterable[LiveProvider]) -> dict[int, int]:
+    project = load_project(project_id)
     config = project and project.channels.get(channel)
     address = _address(channel, place)
     serving = of_its_kind(live, address)
@@ -159,7 +190,7 @@ def _first(proposal: Proposal, live: Iterable[LiveProvider], place: str) -> dict
     for seed in range(DRAWS):
         order = order_of(
             serving,
-            project_id=proposal.project.pk,
+            project_id=project_id,
             channel=channel,
             address=address,
             country=place,
