@@ -868,7 +868,6 @@ export interface components {
             /** @description Whether it belongs to the installation and serves every project. These come after the project's own. */
             is_system: boolean;
         };
-        /** @description A body. ``not_taken`` has a sentence for each name that is refused: what to write instead. */
         ManualSendRequest: {
             /**
              * @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may use any script. Otherwise it is a phone number (E.164): a plus, the country code and the number, with or without spaces and ( ) . / - between digits. All accepted spellings of a number are the same recipient; surrounding spaces are ignored. A number that cannot exist is a `validation_error`; one that gets no codes is `recipient_not_allowed`.
@@ -1102,7 +1101,6 @@ export interface components {
              */
             link: string;
         };
-        /** @description A body. ``not_taken`` has a sentence for each name that is refused: what to write instead. */
         SessionCheckRequest: {
             /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;
@@ -1118,7 +1116,6 @@ export interface components {
             /** @description Whether the recipient is one of the project's test logins. Always false for the recipients of a test project. */
             is_test: boolean;
         };
-        /** @description A body that names the channel as ``type`` or as ``channel``. Its fields have it as ``channel``. */
         SessionCreateRequest: {
             /**
              * @description The recipient. With an `@` it is an e-mail address: one plain address of at most 254 characters, whose domain may use any script. Otherwise it is a phone number (E.164): a plus, the country code and the number, with or without spaces and ( ) . / - between digits. All accepted spellings of a number are the same recipient; surrounding spaces are ignored. A number that cannot exist is a `validation_error`; one that gets no codes is `recipient_not_allowed`.
@@ -1356,7 +1353,6 @@ export interface components {
             /** @description Its messages, oldest first, as long as the project keeps them. */
             messages: components["schemas"]["SessionMessage"][];
         };
-        /** @description A body that names the channel as ``type`` or as ``channel``. Its fields have it as ``channel``. */
         SessionSendRequest: {
             /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;
@@ -1445,7 +1441,6 @@ export interface components {
          * @enum {string}
          */
         SessionState: "open" | "locked" | "verified" | "expired" | "cancelled";
-        /** @description A body. ``not_taken`` has a sentence for each name that is refused: what to write instead. */
         SessionVerifyRequest: {
             /**
              * Format: uuid

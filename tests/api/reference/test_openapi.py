@@ -154,6 +154,10 @@ def test_every_field_is_described():
             assert described.get("description"), f"{name}.{field}"
 
 
+def test_no_docstring_of_a_serializer_is_published():
+    assert [name for name, schema in schemas().items() if "``" in schema.get("description", "")] == []
+
+
 def test_every_parameter_is_described():
     for _, path, item in operations():
         for parameter in item["parameters"]:

@@ -17,9 +17,11 @@ RECIPIENT_NAMES = ("phone", "email")
 LANGUAGE_NAMES = ("language", "locale")
 
 
-class RequestSerializer(serializers.Serializer[Any]):
-    """A body. ``not_taken`` has a sentence for each name that is no field and refused: what to write instead."""
+# These two have comments for docstrings: the published description would show a docstring for each body that has none.
 
+
+class RequestSerializer(serializers.Serializer[Any]):
+    # A sentence for each name that is refused unless it is a field: what to write instead.
     not_taken: ClassVar[Mapping[str, str]] = {}
 
     @property
@@ -39,7 +41,7 @@ class RequestSerializer(serializers.Serializer[Any]):
 
 
 class ChannelRequestSerializer(RequestSerializer):
-    """A body that names the channel as ``type`` or as ``channel``. Its fields have it as ``channel``."""
+    # A body that names the channel as ``type`` or as ``channel``. Its fields have it as ``channel``.
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         channel = data.get("channel")
