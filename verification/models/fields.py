@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import zoneinfo
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import phonenumbers
 from django.contrib.postgres.fields import ArrayField
@@ -244,31 +244,54 @@ class ListField(ArrayField):  # type: ignore[type-arg]  # as its base
         return name, "django.contrib.postgres.fields.ArrayField", args, kwargs
 
 
+AnyField = TypeVar("AnyField", bound="models.Field[Any, Any]")
+
+
+def with_unit(unit: StrOrPromise, field: AnyField) -> AnyField:
+    """Return the field of a number with its unit, which the panel writes behind it. Migrations know nothing of it."""
+    field.unit = unit  # type: ignore[attr-defined]
+    return field
+
+
+def unit_of(field: models.Field[Any, Any]) -> StrOrPromise | None:
+    unit: StrOrPromise | None = getattr(field, "unit", None)
+    return unit
+
+
 def limit_field(
-    name: StrOrPromise, default: int, help_text: StrOrPromise, *, is_added: bool = False
+    name: StrOrPromise, default: int, help_text: StrOrPromise, *, unit: StrOrPromise, is_added: bool = False
 ) -> models.PositiveIntegerField[int, int]:
-    """Return a field for a limit, which 0 switches off. ``is_added`` is as of :func:`figure_field`."""
-    return models.PositiveIntegerField(
+    """Return a field for a limit, which 0 switches off. The options are as of :func:`figure_field`."""
+    limit = models.PositiveIntegerField(
         name,
         default=default,
         db_default=default if is_added else models.NOT_PROVIDED,
         help_text=format_lazy(_("{help_text} 0 = no limit."), help_text=help_text),
     )
+    return with_unit(unit, limit)
 
 
 def figure_field(
-    name: StrOrPromise, default: int, help_text: StrOrPromise, *, least: int = 1, most: int, is_added: bool = False
+    name: StrOrPromise,
+    default: int,
+    help_text: StrOrPromise,
+    *,
+    unit: StrOrPromise,
+    least: int = 1,
+    most: int,
+    is_added: bool = False,
 ) -> models.PositiveIntegerField[int, int]:
-    """Return a field for a figure from ``least`` to ``most``.
+    """Return a field for a figure from ``least`` to ``most``, with its unit in words.
 
     ``is_added`` is true of a field that release 0.1.0 does not have: its processes insert rows without it, so the
     database needs the default too.
     """
     bounds = (*([MinValueValidator(least)] if least else ()), MaxValueValidator(most))
-    return models.PositiveIntegerField(
+    figure = models.PositiveIntegerField(
         name,
         default=default,
         db_default=default if is_added else models.NOT_PROVIDED,
         validators=bounds,
         help_text=help_text,
     )
+    return with_unit(unit, figure)

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from verification.admin.base.current_project import SECTION, section_address
 from verification.admin.projects.inlines import ChannelInline, FallbackInline, KeyInline, ProviderInline
 from verification.models import AlertService, Project
-from verification.models.project_settings import SECRETS, SETTABLE, SETTABLE_GROUPS
+from verification.models.project_settings import LIMITS, SECRETS, SETTABLE, SETTABLE_GROUPS
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -27,6 +27,7 @@ PROJECT, VERIFICATION = gettext_lazy("Project"), gettext_lazy("Verification")
 PROTECTION, INTEGRATION = gettext_lazy("Protection"), gettext_lazy("Integration")
 OPERATION = gettext_lazy("Alerts & data")
 ADVANCED = gettext_lazy("Advanced")
+SEND_LIMITS = ("sends_per_10_minutes", "sends_per_hour", "sends_per_day")  # that an owner changes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +121,8 @@ SECTIONS = (
         PROTECTION,
         gettext_lazy("Limits"),
         gettext_lazy("Requests beyond a limit get HTTP 429 with the time to wait."),
-        ("sends_per_10_minutes", "sends_per_hour", "sends_per_day", "server_addresses"),
-        (
-            (
-                ADVANCED,
-                ("wrong_codes_per_15_minutes", "wrong_codes_per_day", "creates_per_address", "requests_per_second"),
-            ),
-        ),
+        (*SEND_LIMITS, "server_addresses"),
+        ((ADVANCED, tuple(name for name in LIMITS if name not in SEND_LIMITS)),),
     ),
     SettingsSection(
         "protection",

@@ -12,7 +12,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminIntegerFieldWidget
 
-from verification.models.project_settings.units import UNITS
+from verification.models.fields import unit_of
 
 DEFAULT = gettext_lazy("default {value}")
 ON, OFF = gettext_lazy("On"), gettext_lazy("Off")
@@ -36,8 +36,8 @@ class NumberWidget(UnfoldAdminIntegerFieldWidget):
 def with_unit_and_default(field: forms.Field, setting: models.Field[Any, Any]) -> forms.Field:
     """Return the form field of a setting with its unit and its default in words."""
     default = setting.get_default()
-    if setting.name in UNITS:
-        note = format_lazy("{unit} · {default}", unit=UNITS[setting.name], default=format_lazy(DEFAULT, value=default))
+    if unit := unit_of(setting):
+        note = format_lazy("{unit} · {default}", unit=unit, default=format_lazy(DEFAULT, value=default))
         field.widget = NumberWidget(note, {"step": "any"} if isinstance(field, forms.FloatField) else {})
         field.widget.is_required = field.required
         for key, value in field.widget_attrs(field.widget).items():

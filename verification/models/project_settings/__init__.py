@@ -32,6 +32,7 @@ from verification.models.fields import (
     NetworkField,
     OriginField,
     limit_field,
+    with_unit,
 )
 from verification.models.project_settings.notices import Alerts, Events
 from verification.models.project_settings.protection import Challenges, Guessing, TrafficGuard
@@ -113,12 +114,17 @@ class CodesAndTexts(SettingGroup):
         default=False,
         help_text=_("Generate a new code for every send in a session instead of resending the same one."),
     )
-    session_seconds = models.PositiveSmallIntegerField(
-        _("session lifetime (seconds)"),
-        default=SESSION_SECONDS,
-        db_default=SESSION_SECONDS,
-        validators=[MinValueValidator(SHORTEST_SESSION_SECONDS), MaxValueValidator(LONGEST_SESSION_SECONDS)],
-        help_text=_("How long a session and its code are valid, from the session's creation. A channel can extend it."),
+    session_seconds = with_unit(
+        _("seconds"),
+        models.PositiveSmallIntegerField(
+            _("session lifetime (seconds)"),
+            default=SESSION_SECONDS,
+            db_default=SESSION_SECONDS,
+            validators=[MinValueValidator(SHORTEST_SESSION_SECONDS), MaxValueValidator(LONGEST_SESSION_SECONDS)],
+            help_text=_(
+                "How long a session and its code are valid, from the session's creation. A channel can extend it."
+            ),
+        ),
     )
     language = LanguageField(
         _("default language"),
@@ -198,9 +204,24 @@ class ChannelsAndCountries(SettingGroup):
 class Limits(SettingGroup):
     title = "Limits"
 
-    sends_per_10_minutes = limit_field(_("sends in 10 minutes"), 5, _("Messages to one recipient in 10 minutes."))
-    sends_per_hour = limit_field(_("sends per hour"), 10, _("Messages to one recipient per hour."))
-    sends_per_day = limit_field(_("sends per day"), 20, _("Messages to one recipient per day."))
+    sends_per_10_minutes = limit_field(
+        _("sends in 10 minutes"),
+        5,
+        _("Messages to one recipient in 10 minutes."),
+        unit=_("messages"),
+    )
+    sends_per_hour = limit_field(
+        _("sends per hour"),
+        10,
+        _("Messages to one recipient per hour."),
+        unit=_("messages"),
+    )
+    sends_per_day = limit_field(
+        _("sends per day"),
+        20,
+        _("Messages to one recipient per day."),
+        unit=_("messages"),
+    )
     wrong_codes_per_15_minutes = limit_field(
         _("wrong codes in 15 minutes"),
         10,
@@ -208,6 +229,7 @@ class Limits(SettingGroup):
             _("Wrong codes for one recipient in 15 minutes (half of that for codes of length {short_code})."),
             short_code=SHORT_CODE,
         ),
+        unit=_("wrong codes"),
     )
     wrong_codes_per_day = limit_field(
         _("wrong codes per day"),
@@ -216,9 +238,13 @@ class Limits(SettingGroup):
             _("Wrong codes for one recipient per day (half of that for codes of length {short_code})."),
             short_code=SHORT_CODE,
         ),
+        unit=_("wrong codes"),
     )
     creates_per_address = limit_field(
-        _("sessions per IP address"), 300, _("Sessions created from one IP address in 10 minutes.")
+        _("sessions per IP address"),
+        300,
+        _("Sessions created from one IP address in 10 minutes."),
+        unit=_("sessions in 10 minutes"),
     )
     server_addresses = ListField(
         models.GenericIPAddressField(),
@@ -227,7 +253,10 @@ class Limits(SettingGroup):
         help_text=_("IP addresses of your own servers. They are exempt from the limit per IP address."),
     )
     requests_per_second = limit_field(
-        _("requests per second"), 200, _("Sessions created and manual sends of the project per second.")
+        _("requests per second"),
+        200,
+        _("Sessions created and manual sends of the project per second."),
+        unit=_("requests per second"),
     )
 
     class Meta:
@@ -271,11 +300,14 @@ class Access(SettingGroup):
 class Retention(SettingGroup):
     title = "Retention"
 
-    retention_days = models.PositiveIntegerField(
-        _("retention days"),
-        default=30,
-        validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
-        help_text=_("Days after which sessions and messages are deleted, and recipients with none left."),
+    retention_days = with_unit(
+        _("days"),
+        models.PositiveIntegerField(
+            _("retention days"),
+            default=30,
+            validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
+            help_text=_("Days after which sessions and messages are deleted, and recipients with none left."),
+        ),
     )
     retention_mode = models.CharField(
         _("retention mode"),

@@ -5,7 +5,7 @@ from django.db import models
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from verification.models.fields import EventField, ListField, QuietHoursField, TimeZoneField
+from verification.models.fields import EventField, ListField, QuietHoursField, TimeZoneField, with_unit
 from verification.models.shared import EVENT_TYPE_MAX_LENGTH, EventType, SettingGroup
 
 MAX_ALERT_EMAILS = 20  # Addresses of an owner's choice, to which the operator's mail server sends.
@@ -68,12 +68,15 @@ class Alerts(SettingGroup):
         blank=True,
         help_text=_("An https URL that receives each alert, signed like a callback."),
     )
-    balance_alert_days = models.PositiveSmallIntegerField(
-        _("low-balance warning"),
-        default=7,
-        validators=[MaxValueValidator(MAX_BALANCE_DAYS)],
-        help_text=_(
-            "Days left: alerts you when a provider's balance would run out sooner at last week's rate. 0 = off."
+    balance_alert_days = with_unit(
+        _("days"),
+        models.PositiveSmallIntegerField(
+            _("low-balance warning"),
+            default=7,
+            validators=[MaxValueValidator(MAX_BALANCE_DAYS)],
+            help_text=_(
+                "Days left: alerts you when a provider's balance would run out sooner at last week's rate. 0 = off."
+            ),
         ),
     )
     alert_quiet_hours = QuietHoursField(

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from verification.core.errors import UserError
-from verification.models.fields import CleanedField, ListField
+from verification.models.fields import CleanedField, ListField, with_unit
 from verification.models.shared import SettingGroup
 
 if TYPE_CHECKING:
@@ -99,11 +99,14 @@ class RiskChecks(SettingGroup):
         db_default=True,
         help_text=_("Send the code if a check does not answer in time. When off, the message fails."),
     )
-    risk_checks_per_day = models.PositiveIntegerField(
-        _("checks per day"),
-        default=1_000,
-        db_default=1_000,
-        help_text=_("Maximum in 24 hours. Beyond it, codes are sent without a check. 0 = no limit."),
+    risk_checks_per_day = with_unit(
+        _("checks"),
+        models.PositiveIntegerField(
+            _("checks per day"),
+            default=1_000,
+            db_default=1_000,
+            help_text=_("Maximum in 24 hours. Beyond it, codes are sent without a check. 0 = no limit."),
+        ),
     )
     risk_prices = ListField(
         RiskPriceField(max_length=PRICE_MAX_LENGTH),
@@ -112,19 +115,25 @@ class RiskChecks(SettingGroup):
         db_default=[],
         help_text=_("What one check costs, for the Costs page, such as twilio_lookup 0.025 USD."),
     )
-    risk_max_score = models.PositiveSmallIntegerField(
-        _("refuse from score"),
-        default=75,
-        db_default=75,
-        validators=(MinValueValidator(1), MaxValueValidator(100)),
-        help_text=_("Numbers with this SMS pumping score from Twilio, or a higher one, get no code. 1 to 100."),
+    risk_max_score = with_unit(
+        _("from 1 to 100"),
+        models.PositiveSmallIntegerField(
+            _("refuse from score"),
+            default=75,
+            db_default=75,
+            validators=(MinValueValidator(1), MaxValueValidator(100)),
+            help_text=_("Numbers with this SMS pumping score from Twilio, or a higher one, get no code. 1 to 100."),
+        ),
     )
-    risk_swap_hours = models.PositiveSmallIntegerField(
-        _("hours after a SIM swap"),
-        default=72,
-        db_default=72,
-        validators=(MinValueValidator(1), MaxValueValidator(MAX_SWAP_HOURS)),
-        help_text=_("A number whose SIM was changed within this time gets no code. For Vonage and CAMARA."),
+    risk_swap_hours = with_unit(
+        _("hours"),
+        models.PositiveSmallIntegerField(
+            _("hours after a SIM swap"),
+            default=72,
+            db_default=72,
+            validators=(MinValueValidator(1), MaxValueValidator(MAX_SWAP_HOURS)),
+            help_text=_("A number whose SIM was changed within this time gets no code. For Vonage and CAMARA."),
+        ),
     )
     risk_callback_url = models.URLField(
         _("your server"),
