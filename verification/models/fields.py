@@ -19,6 +19,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from verification.core.countries import country_of
 from verification.core.errors import UserError
 from verification.core.networks import clean_network
 from verification.models.shared import EventType
@@ -43,10 +44,15 @@ _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9.-]+(:[0-9]{1,5})?")
 
 
 def clean_country(text: str) -> str:
-    """Return an ISO 3166 region that has phone numbers. Raises :class:`UserError`."""
-    country = text.strip().upper()
+    """Return the ISO 3166 code of a country that has phone numbers. Raises :class:`UserError`."""
+    country = country_of(text) or text.strip().upper()
     if country not in phonenumbers.SUPPORTED_REGIONS:
-        raise UserError(gettext("{text!r} is not a country. Enter two letters, such as DE.").format(text=text))
+        raise UserError(
+            gettext(
+                "{text!r} is not a country. Enter a country's name in English, or its two letters, such as Morocco or"
+                " MA."
+            ).format(text=text)
+        )
     return country
 
 

@@ -23,6 +23,7 @@ def read_one(line, heading=HEADING):
     [
         ("+4915,0.0721,EUR,segment,", ("+4915", price_lists.ALWAYS, Decimal("0.0721"), "EUR", "segment")),
         ("4915,0.0721,eur,Segment", ("+4915", price_lists.ALWAYS, Decimal("0.0721"), "EUR", "segment")),
+        ("Germany,0.05,EUR,segment", ("DE", price_lists.ALWAYS, Decimal("0.05"), "EUR", "segment")),
         (" de , 1 ,USD,message,2026-01-31", ("DE", date(2026, 1, 31), Decimal(1), "USD", "message")),
         ("Default,0,UZS,message,", ("", price_lists.ALWAYS, Decimal(0), "UZS", "message")),
     ],
@@ -56,7 +57,7 @@ def test_spreadsheets_part_columns_by_other_marks_and_put_them_in_other_orders(m
         (HEADING + "+49,0.05,EURO,segment", "Line 2: 'EURO' is not a currency."),
         (HEADING + "+49,0.05,EUR,sms", "Line 2: 'sms' is neither 'message' nor 'segment'."),
         (HEADING + ",0.05,EUR,segment", "Line 2: the destination is missing."),
-        (HEADING + "Germany,0.05,EUR,segment", "Line 2: 'Germany' is not a country."),
+        (HEADING + "Germania,0.05,EUR,segment", "Line 2: 'Germania' is not a country."),
         (HEADING + "+49a,0.05,EUR,segment", "Line 2: '+49a' is not a phone number prefix."),
         (HEADING + "+49,0.05,EUR,segment,31.01.2026", "Line 2: '31.01.2026' is not a date."),
         (HEADING + "+49,0.05,EUR,segment,0001-01-01", "Line 2: '0001-01-01' is not a date."),

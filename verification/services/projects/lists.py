@@ -12,7 +12,6 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from verification.core import countries
 from verification.core.addresses import Address, AddressInvalid, AddressKind, kind_of, parse_test_address
 from verification.core.errors import UserError
 from verification.core.formats import grouped
@@ -214,15 +213,10 @@ def _clean_domain(text: str) -> str:
         raise UserError(_("{text!r} is not an e-mail domain. Enter it like example.com.").format(text=text)) from None
 
 
-def _clean_country(text: str) -> str:
-    """Return the code of a country, which may be written by its English name. Raises :class:`UserError`."""
-    return clean_country(countries.country_of(text) or text)
-
-
 _CLEANERS: dict[str, Callable[[str], str]] = {
     ListSubject.RECIPIENT: _clean_recipient,
     ListSubject.PREFIX: clean_prefix,
     ListSubject.DOMAIN: _clean_domain,
-    ListSubject.COUNTRY: _clean_country,
+    ListSubject.COUNTRY: clean_country,
     ListSubject.CLIENT: clean_network,
 }
