@@ -56,3 +56,27 @@ def test_it_holds_no_secret_and_is_kept_in_no_cache(panel):
     assert "no-store" in answer["Cache-Control"] and b"provider-secret" not in answer.content
     assert Provider.objects.filter(name="Our gateway").exists()
     assert panel.as_("owner").post(PALETTE).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("term", "title"),
+    [
+        ("block country", "Block & safe lists"),
+        ("color", "Hosted page"),
+        ("invoice", "Costs"),
+        ("currency", "Costs"),
+        ("rotate", "Keys"),
+        ("price", "Providers"),
+        ("budget", "Channels"),
+    ],
+)
+def test_the_page_of_results_leads_to_pages_by_the_words_that_people_search_for(panel, term, title):
+    client = panel.as_("owner")
+    link = offered(client)[title]["link"]
+    page = client.get(reverse("admin:verification_find"), {"q": term}).content.decode()
+    assert f'<a href="{link}">' in page and "No results" not in page
+
+
+def test_the_page_of_results_says_that_no_page_matches(panel):
+    page = panel.as_("owner").get(reverse("admin:verification_find"), {"q": "zebra"}).content.decode()
+    assert "No page, project or setting matches either." in page

@@ -7,7 +7,7 @@ Recipients, sessions and messages are found by ``traffic/search.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import label_for_field
@@ -15,6 +15,7 @@ from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
 from verification.admin.base.current_project import Switcher, current_project_id
@@ -23,27 +24,60 @@ from verification.admin.base.navigation import account, sidebar
 from verification.admin.base.permissions import own_project_ids, own_projects
 from verification.models import Channel, Project, Provider, Right
 
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 PROVIDERS_SHOWN = 200
 SEPARATOR = " · "  # between what an entry is and where it stands
+ALSO_CALLED: dict[str, StrOrPromise] = {  # by the page's name: what people search for who do not know its title
+    "admin:verification_costs": gettext_lazy("invoice bill price spending money currency"),
+    "admin:verification_channel_changelist": gettext_lazy("budget fallback country SMS WhatsApp"),
+    "admin:verification_provider_changelist": gettext_lazy("price balance vendor account credentials"),
+    "admin:verification_apikey_changelist": gettext_lazy("API key secret key rotate revoke token"),
+    "admin:verification_listentry_changelist": gettext_lazy("block country number network ban allow"),
+    "admin:verification_guardblock_changelist": gettext_lazy("fraud attack SMS pumping bots"),
+    "admin:verification_exchangerate_changelist": gettext_lazy("currency"),
+    "show_hosted_page": gettext_lazy("colour color logo brand"),
+    "show_people": gettext_lazy("members team roles users"),
+    "webhook_secret": gettext_lazy("rotate signature"),
+}
 
 
 @require_GET
 def palette_view(request: HttpRequest) -> JsonResponse:
     """Return all that the box may offer, which the browser narrows while somebody types."""
-    entries = [*_pages(request), *_projects(request), *_providers(request), *_of_project(request)]
-    response = JsonResponse({"entries": entries})
+    response = JsonResponse({"entries": list(_entries(request))})
     response["Cache-Control"] = "no-store"
     return response
 
 
-def _entry(title: object, hint: object, icon: str, link: str) -> dict[str, str]:
-    return {"title": str(title), "hint": str(hint), "icon": icon, "link": link}
+def matching(request: HttpRequest, term: str) -> list[dict[str, str]]:
+    """Return the entries that have all words of the term, as the box in the browser finds them."""
+    words = term.casefold().split()
+    return [
+        entry
+        for entry in (_entries(request) if words else ())
+        if all(word in f"{entry['title']} {entry['hint']} {entry['words']}".casefold() for word in words)
+    ]
+
+
+def _entries(request: HttpRequest) -> Iterator[dict[str, str]]:
+    yield from _pages(request)
+    yield from _projects(request)
+    yield from _providers(request)
+    yield from _of_project(request)
+
+
+def _entry(title: object, hint: object, icon: str, link: str, words: object = "") -> dict[str, str]:
+    return {"title": str(title), "hint": str(hint), "icon": icon, "link": link, "words": str(words)}
 
 
 def _pages(request: HttpRequest) -> Iterator[dict[str, str]]:
+    also = {reverse(name): words for name, words in ALSO_CALLED.items() if name.startswith("admin:")}
     for group in sidebar(request):
         for item in group["items"]:
-            yield _entry(item["title"], group["title"] or "", item["icon"], item["link"])
+            words = also.get(item["link"].partition("?")[0], "")
+            yield _entry(item["title"], group["title"] or "", item["icon"], item["link"], words)
     for item in account(request):
         yield _entry(item["title"], _("Account"), "person", item["link"])
 
@@ -77,7 +111,7 @@ def _of_project(request: HttpRequest) -> Iterator[dict[str, str]]:
         title = capfirst(str(label_for_field(name, Project)))
         yield _entry(title, kind + part, "settings", link)
     for page in model_admin.pages_of(request, project):
-        yield _entry(page.title, project, page.icon, page.link)
+        yield _entry(page.title, project, page.icon, page.link, ALSO_CALLED.get(page.name, ""))
         if page.name == "show_people":
             yield _entry(_("Invite someone"), page.title, page.icon, page.link)
     if admin.site._registry[Channel].has_view_permission(request):

@@ -42,7 +42,7 @@ function matching(all, text) {
     return words.every((word) => title.includes(word)) ? 1 : 2;
   };
   return all
-    .filter((entry) => words.every((word) => `${entry.title} ${entry.hint}`.toLocaleLowerCase().includes(word)))
+    .filter((entry) => words.every((word) => `${entry.title} ${entry.hint} ${entry.words}`.toLocaleLowerCase().includes(word)))
     .sort((one, other) => rank(one) - rank(other))
     .slice(0, MOST_OFFERED);
 }

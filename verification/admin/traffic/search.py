@@ -18,6 +18,7 @@ from verification.admin.base import database_router, display
 from verification.admin.base.lookups import TooManyLookUps, count_look_up
 from verification.admin.base.permissions import has_right, own_project_ids, own_projects
 from verification.admin.base.timeline import ICONS, STATES
+from verification.admin.palette import matching
 from verification.admin.traffic.decisions import title_of_rule
 from verification.core.addresses import mask
 from verification.core.formats import EXACT
@@ -87,6 +88,7 @@ def find_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         is_masked=search.is_masked(term),
         is_request_id=search.is_request_id(term),
         is_one_project=len(projects) == 1,
+        pages=matching(request, term) if term and not hits and not too_many else [],
         keeps=_shortest_retention(request) if term and not hits else None,
         most=search.MOST,
         messages_list=reverse("admin:verification_message_changelist"),
