@@ -8,7 +8,7 @@ from django.utils import timezone, translation
 
 from tests.admin.rows import a_message, a_session
 from verification.admin.base.statistics import FunnelStep, Tile, largest_loss
-from verification.models import Alert, DailyFigures, HourlyFigures, Provider, Recipient
+from verification.models import Alert, DailyFigures, HourlyFigures, HourlyRefusals, Provider, Recipient
 from verification.services.analytics import rollups
 
 pytestmark = pytest.mark.django_db
@@ -214,6 +214,33 @@ def test_an_address_with_anything_in_it_is_no_fault_of_ours(panel, name, value):
 def test_a_unit_stays_with_its_number():
     tile = Tile("Time to verify", "18 s", "▲ 4 % against 83 %", "median; 95 % within 36 s")
     assert tile.lines == ["▲ 4\u00a0% against 83\u00a0%", "median; 95\u00a0% within 36\u00a0s"]
+
+
+@pytest.mark.parametrize(("an_hour", "points"), [(4, 56), (2, 28), (1, 7)])
+def test_a_point_of_a_line_has_enough_sessions_to_mean_something(panel, an_hour, points):
+    """A week by the hour is drawn by three or six hours or by the day, so that ten sessions make a point."""
+    today = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    HourlyFigures.objects.all().delete()
+    for hour in range(-6 * 24, 0):
+        HourlyFigures.objects.create(
+            project=panel.project, hour=today + timedelta(hours=hour), sessions=an_hour, sessions_sent=an_hour,
+            sessions_verified=1, **USUAL,
+        )  # fmt: skip
+    charts = {chart.id: chart for chart in panel.as_("owner").get(PAGE, {"range": "7d"}).context["charts"]}
+    assert len(charts["conversion"].places) == points and len(charts["counts"].places) == 7 * 24
+
+
+@pytest.mark.parametrize(("now", "change", "mood"), [(24, "was 22", ""), (66, "▲ 200 % vs 22", "bad")])
+def test_a_tile_shows_a_change_that_is_more_than_chance(panel, now, change, mood):
+    hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+    HourlyRefusals.objects.all().delete()
+    for ago, refused in ((0, now), (24, 22)):
+        at = hour - timedelta(hours=ago)
+        HourlyRefusals.objects.create(project=panel.project, hour=at, rule="limit", country="DE", refused=refused)
+    HourlyFigures.objects.create(project=panel.project, hour=hour - timedelta(days=3), sessions=1, **USUAL)
+    shown = panel.as_("owner").get(PAGE, {"range": "24h"}).context["tiles"]
+    [tile] = [each for each in shown if each.title == "Refused requests"]
+    assert (tile.value, tile.change, tile.mood) == (str(now), change, mood)
 
 
 def test_one_lost_session_is_told_in_the_singular_with_its_share_as_all_shares_are():

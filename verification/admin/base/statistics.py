@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from statistics import median
 from typing import Any
 from urllib.parse import urlencode
 
@@ -43,7 +44,14 @@ STEPS = {  # of the funnel, by their words in docs/figures.md
     "proved": gettext_lazy("Confirmed by your server"),
 }
 MAX_POINTS = 60  # of a line in a chart: with more, a week by the hour is a thicket of single sessions
+# Sent sessions of a point, in the median: among ten, one session moves a conversion by ten points, among two by fifty.
+MIN_SESSIONS_OF_A_POINT = 10
+MIN_POINTS = 4  # fewer make no line
+POINT_HOURS, POINT_DAYS = (1, 3, 6, 24), (1, 2, 7)  # the lengths of a point's time that people know
 FEW = 20  # of the time before: fewer say nothing in percent
+# Counts of independent events spread by the square root of their number, so a difference by that of their sum. Twice
+# as much comes by chance once in twenty times.
+CHANCE = 2
 BETWEEN = "between"  # the parameter by which the lists take a range of time
 EMPTY = "none"  # in an address, the value of what has no provider, country or language
 
@@ -182,7 +190,7 @@ def charts_of(summary: Summary) -> list[Chart]:
         "marks": [ChartMark(e.title, e.at, e.until) for e in summary.events],
     }
     deliver = delivery_times(summary.sums)
-    coarse = math.ceil(len(sums) / MAX_POINTS) or 1
+    coarse = _steps_of_a_point(sums, POINT_DAYS if span.is_by_day else POINT_HOURS)
     fewer, wide = steps[::coarse], shared | {"step": coarse * span.step}
     now, then = (report.merged(each, coarse) for each in (sums, before))
     counts = [
@@ -215,6 +223,16 @@ def charts_of(summary: Summary) -> list[Chart]:
         draw("verify", _("Time to verify"), fewer, _times(now, "verify_times"), written=seconds, **wide),
     ]
     return [chart for chart in drawn if chart]
+
+
+def _steps_of_a_point(sums: Sequence[FigureSums], lengths: Sequence[int]) -> int:
+    """Return how many steps a point of a line sums up: the fewest with which its shares and medians mean something."""
+    lengths = [each for each in lengths if each * MIN_POINTS <= len(sums)] or lengths[:1]
+    for length in lengths:
+        sent = [number for each in report.merged(sums, length) if (number := each.counts["sessions_sent"])]
+        if len(sums) <= length * MAX_POINTS and sent and median(sent) >= MIN_SESSIONS_OF_A_POINT:
+            return length
+    return lengths[-1]
 
 
 def delivery_times(sums: FigureSums) -> str:
@@ -260,7 +278,7 @@ def _tile(title: str, now: int, before: int, *, link: str = "", is_good: bool = 
     """Return a number against the one before. ``is_good`` says whether more of it is."""
     if not before:
         return Tile(title, grouped(now), _("no earlier data"), link=link)
-    if before < FEW:
+    if before < FEW or 0 < abs(now - before) <= CHANCE * math.sqrt(now + before):
         return Tile(title, grouped(now), _("was {before}").format(before=grouped(before)), link=link)
     change = round(100 * (now - before) / before)
     if not change:
