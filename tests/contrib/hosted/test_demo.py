@@ -62,6 +62,12 @@ def test_it_holds_the_public_key_and_the_guides_server_and_nothing_secret(demo):
     assert answer["Cache-Control"] == "no-store" and "frame-ancestors 'none'" in answer["Content-Security-Policy"]
 
 
+@pytest.mark.parametrize(("browser", "language"), [("ar-EG,en;q=0.5", "ar"), ("ru", "ru"), ("tlh", "en"), ("", "en")])
+def test_the_form_speaks_the_browsers_language(demo, browser, language):
+    page = Client().get("/demo/", headers={"accept-language": browser}).content.decode()
+    assert f' language="{language}"' in page
+
+
 def test_the_inbox_shows_what_the_demo_project_sent(demo):
     inbox = Provider.objects.get(project=demo.project, type="inbox", channel="sms")
     kept = InboxMessage("+49151", "sms", "4711", "Your code is 4711", "", "en", "Demo", "2026-01-01T00:00:00.000Z")

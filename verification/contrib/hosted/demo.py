@@ -24,6 +24,7 @@ from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
 from providers.sandbox import fixed_code
+from verification.contrib.hosted.page import spoken_of
 from verification.contrib.hosted.policy import guard
 from verification.core import ids
 from verification.core.errors import ApiError
@@ -74,6 +75,7 @@ def show(request: HttpRequest, demo: Demo) -> HttpResponse:
         "server": _server(),
         "base": settings.BASE_URL,
         "is_public": settings.IS_PUBLIC_DEMO,
+        "language": spoken_of(request)["language"],
     }
     return guard(render(request, "hosted/demo.html", context), nonce=str(request.csp_nonce))  # type: ignore[attr-defined]
 

@@ -37,7 +37,7 @@ def show(request: HttpRequest, public_id: UUID) -> HttpResponse:
     if len(state) > MAX_STATE or _CONTROLS.search(state):
         return _end(request, "damaged", 400, page)
     is_form = page.hand_over == HandOver.FORM
-    spoken = _spoken(request)
+    spoken = spoken_of(request)
     context = {
         **spoken,
         **_looks(page),
@@ -91,7 +91,7 @@ def _mark(logo: Any) -> str:
     return hashlib.sha256(bytes(logo)).hexdigest()[:12]
 
 
-def _spoken(request: HttpRequest) -> dict[str, str]:
+def spoken_of(request: HttpRequest) -> dict[str, str]:
     """Return the page's language, which is that of the link, else of the browser, else English; and its direction."""
     wanted = (request.GET.get("lang", ""), request.headers.get("Accept-Language", ""))
     language = next((found for each in wanted if each and (found := best_language(each, ()))), "en")
@@ -105,7 +105,7 @@ def _channel(request: HttpRequest) -> str:
 
 def _end(request: HttpRequest, refusal: str, status: int, page: HostedPage | None = None) -> HttpResponse:
     """Answer with a page of plain words that leads nowhere. ``refusal`` is the name of its words."""
-    spoken = _spoken(request)
+    spoken = spoken_of(request)
     words = words_of(spoken["language"])
     context = {
         **spoken,
