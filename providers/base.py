@@ -297,6 +297,8 @@ class Adapter:
     declared: ClassVar[tuple[Setting, ...]] = ()
     # The setting and its values that make another one relevant, which a form hides else. It keeps what it holds.
     shown_when: ClassVar[Mapping[str, tuple[str, tuple[Value, ...]]]] = {}
+    # The choice whose values are vendors, each with an account of its own: people look for a provider by its name.
+    vendor_setting: ClassVar[str] = ""
     advanced: ClassVar[tuple[str, ...]] = ()  # settings that most accounts leave as they are
     is_connected: ClassVar[bool] = False  # it sends over a long-lived connection, which a connections worker holds
     needs_start: ClassVar[bool] = False  # a bot: reaches only users who have started it

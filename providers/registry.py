@@ -96,6 +96,12 @@ def for_channel(channel: str) -> list[type[Adapter]]:
     return [found for _, found in sorted(_offered().items()) if channel in found.channels]
 
 
+def vendors_of(adapter: type[Adapter]) -> list[tuple[str, str]]:
+    """Return ``(value, label)`` of each vendor that a type can be chosen by; nothing for a type of one vendor."""
+    found = next((each for each in adapter.declared if each.name == adapter.vendor_setting), None)
+    return [(value, str(label)) for value, label in found.choices] if found else []
+
+
 def connected_types() -> list[str]:
     """Return the types that send over a long-lived connection."""
     return [name for name, found in sorted(_offered().items()) if found.is_connected]

@@ -54,7 +54,7 @@ class Adapter(base.Adapter):
         Setting("api_key", _("API key or token"), SettingKind.SECRET, help=_("For Amazon SES, the access key ID.")),
         Setting(
             "secret_key",
-            _("Second key"),
+            _("Mailjet, Amazon SES: secret key"),
             SettingKind.SECRET,
             help=_("Mailjet's secret key, or Amazon's secret access key."),
         ),
@@ -84,6 +84,7 @@ class Adapter(base.Adapter):
         ),
         Setting("base_url", _("API URL"), SettingKind.URL, help=_("Leave empty for the vendor's default.")),
     )
+    vendor_setting = "service"
     shown_when = {
         "secret_key": ("service", ("mailjet", AMAZON)),
         "sender_domain": ("service", ("mailgun",)),

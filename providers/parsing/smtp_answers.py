@@ -63,7 +63,9 @@ def explain(error: OSError | ValueError, *, is_in_doubt: bool) -> ProviderError:
     if isinstance(error, smtplib.SMTPServerDisconnected):
         return ProviderError("the connection to the mail server was lost", Outcome.TEMPORARY)
     if isinstance(error, smtplib.SMTPException):
-        return ProviderError("the mail server offers no STARTTLS or no login that we know", Outcome.MISCONFIGURED)
+        return ProviderError(
+            "the mail server does not offer STARTTLS or a login method that Watchword supports", Outcome.MISCONFIGURED
+        )
     if isinstance(error, ssl.SSLCertVerificationError):
         text = f"the mail server's certificate is not trusted ({error.verify_message})"
         return ProviderError(text, Outcome.MISCONFIGURED)

@@ -32,7 +32,17 @@ def test_the_first_step_offers_every_type_under_its_channels(panel):
     page = panel.as_("owner").get(reverse(ADD)).content.decode()
     for channel in ChannelType.values:
         for adapter in registry.for_channel(channel):
-            assert f'value="{channel}/{adapter.type}"' in page
+            for vendor in [f"/{value}" for value, _ in registry.vendors_of(adapter)] or [""]:
+                assert f'value="{channel}/{adapter.type}{vendor}"' in page
+
+
+def test_a_vendor_is_found_by_its_name_and_is_chosen_in_the_form(panel):
+    client = panel.as_("owner")
+    assert "<span>Mailgun</span>" in client.get(reverse(ADD)).content.decode()
+    form = client.get(add_page(panel.project, "email/anymail/mailgun")).context["adminform"].form
+    assert (form["setting_service"].value(), form["name"].value()) == ("mailgun", "Mailgun")
+    other = client.get(add_page(panel.project, "email/anymail/nobody")).context["adminform"].form
+    assert other["name"].value() == "E-mail service"
 
 
 def test_the_first_step_offers_own_projects_only(panel):

@@ -115,7 +115,7 @@ class ProviderAdmin(ChannelColumn, ProviderTypeColumn, ScopedAdmin):
 
     def _choice(self, request: HttpRequest) -> dict[str, Any] | None:
         """Return project, channel and type from the address, checked like typed values; None where one is wrong."""
-        channel, _unused, provider_type = request.GET.get("as", "").partition("/")
+        channel, provider_type, _vendor = _parts(request)
         if channel not in ChannelType.values or not is_known(provider_type):
             return None
         if channel not in registry.adapter_class(provider_type).channels:
@@ -124,6 +124,16 @@ class ProviderAdmin(ChannelColumn, ProviderTypeColumn, ScopedAdmin):
         if project is None and not (request.user.is_superuser and request.GET.get("project") == "system"):
             return None
         return {"project": project, "channel": channel, "type": provider_type}
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> dict[str, Any]:
+        """Begin with the vendor that was chosen by its name, where the type serves several."""
+        initial: dict[str, Any] = super().get_changeform_initial_data(request)
+        choice, (_channel, provider_type, vendor) = self._choice(request), _parts(request)
+        if choice is None:
+            return initial
+        adapter = registry.adapter_class(provider_type)
+        name = dict(registry.vendors_of(adapter)).get(vendor)
+        return {**initial, "name": name, PREFIX + adapter.vendor_setting: vendor} if name else initial
 
     def _chosen_project(self, request: HttpRequest) -> Project | None:
         project_id = whole_number(request.GET.get("project", ""))
@@ -246,9 +256,24 @@ class ProviderAdmin(ChannelColumn, ProviderTypeColumn, ScopedAdmin):
 
 
 def _types(channel: str, *, is_for_development: bool) -> list[tuple[str, str]]:
-    """Return the types of a channel with their labels: those that reach people, or those that try things out."""
-    found = [each for each in registry.for_channel(channel) if _is_for_development(each) is is_for_development]
-    return sorted(((each.type, str(each.label)) for each in found), key=lambda each: each[1].casefold())
+    """Return the types of a channel with their labels: those that reach people, or those that try things out.
+
+    A type that serves several vendors is there by the name of each, as ``type/vendor``.
+    """
+    found: list[tuple[str, str]] = []
+    for adapter in registry.for_channel(channel):
+        if _is_for_development(adapter) is is_for_development:
+            vendors = registry.vendors_of(adapter)
+            found += [(f"{adapter.type}/{value}", name) for value, name in vendors]
+            found += [] if vendors else [(adapter.type, str(adapter.label))]
+    return sorted(found, key=lambda each: each[1].casefold())
+
+
+def _parts(request: HttpRequest) -> tuple[str, str, str]:
+    """Return channel, type and vendor as the address names them."""
+    channel, _unused, rest = request.GET.get("as", "").partition("/")
+    provider_type, _unused, vendor = rest.partition("/")
+    return channel, provider_type, vendor
 
 
 def _is_for_development(adapter: Any) -> bool:
