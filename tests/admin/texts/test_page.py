@@ -1,6 +1,7 @@
 """The texts' pages: all languages side by side, and the preview of what is typed."""
 
 import re
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -11,7 +12,7 @@ from tests import voices
 from tests.admin.rows import sent_once
 from tests.admin.test_delivery import errors
 from verification.core import caching
-from verification.models import AuditEntry, Message, MessageTemplate, Project, Provider
+from verification.models import AuditEntry, ExchangeRate, Message, MessageTemplate, Platform, Project, Provider
 from verification.models.prices import ALWAYS
 from verification.services.providers import price_lists
 
@@ -123,6 +124,19 @@ def test_the_price_of_a_thousand_is_told_where_it_is_known(panel, countries, pla
     price_lists.replace(gateway, lines, number=0)
     shown = panel.as_("owner").post(PREVIEW, about(panel, text="{code} " + "x" * 200)).content.decode()
     assert (told in shown) if told else ("1,000 codes" not in shown)
+
+
+def test_the_price_of_a_thousand_is_in_the_account_currency(panel):
+    Platform.objects.update_or_create(pk=1, defaults={"account_currency": "EUR"})
+    ExchangeRate.objects.all().delete()
+    caching.clear_all()
+    gateway = panel.rows[Provider]
+    price_lists.replace(gateway, [price_lists.PriceLine("", ALWAYS, Decimal("0.05"), "USD", "segment")], number=0)
+    page = about(panel, text="{code}")
+    assert "1,000 codes with Our gateway: 50.00 USD." in panel.as_("owner").post(PREVIEW, page).content.decode()
+    ExchangeRate.objects.create(currency="USD", account="EUR", rate=Decimal("0.9"), valid_from=date(2026, 1, 1))
+    caching.clear_all()
+    assert "1,000 codes with Our gateway: 45.00 EUR." in panel.as_("owner").post(PREVIEW, page).content.decode()
 
 
 def test_each_finding_says_what_to_do(panel):

@@ -1,12 +1,17 @@
 """The page of a trial: its start, what came of both texts, and its end."""
 
+from decimal import Decimal
+
 import pytest
 from django.urls import reverse
 from django.utils import timezone
 
 from tests.admin.test_delivery import errors
 from tests.admin.texts.test_page import LIST, about
-from verification.models import MessageTemplate, TextVariant
+from verification.models import MessageTemplate, Provider, TextVariant
+from verification.models.prices import ALWAYS
+from verification.services.providers import price_lists
+from verification.services.providers.price_lists import PriceLine
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +43,16 @@ def test_a_text_is_tried_and_taken(panel):
     panel.as_("owner").post(variant_page(panel, language="de"), {"end": "take"})
     assert MessageTemplate.objects.get(language="de").text == "{code}: new from {project}"
     assert not TextVariant.objects.exists()
+
+
+def test_prices_that_both_texts_have_are_shown_once(panel):
+    price_lists.replace(panel.rows[Provider], [PriceLine("", ALWAYS, Decimal("0.05"), "EUR", "segment")], number=0)
+    start_trial(panel)
+    shown = panel.as_("owner").get(variant_page(panel, language="de")).content.decode()
+    assert shown.count("1,000 codes with") == 1
+    TextVariant.objects.update(text="{code}: new from {project} " + "x" * 200)
+    shown = panel.as_("owner").get(variant_page(panel, language="de")).content.decode()
+    assert shown.count("1,000 codes with") == 2
 
 
 def test_a_trial_that_is_refused_says_why_beside_the_text(panel):

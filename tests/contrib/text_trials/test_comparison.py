@@ -49,6 +49,11 @@ def test_the_interval_is_around_the_difference():
     assert turned.is_worse and (turned.low, turned.high) == (-found.high, -found.low)
 
 
+def test_the_difference_is_that_of_the_conversions_as_they_are_shown():
+    present, tried = Arm(1_297, 1_048), Arm(1_310, 1_122)  # 80.802 and 85.649 %: 4.85 points
+    assert (present.percent, tried.percent, compare(present, tried).points) == (80.8, 85.6, 4.8)
+
+
 @pytest.mark.parametrize("verified", [0, 100])
 def test_a_text_that_all_or_none_answer_has_an_interval_too(verified):
     found = compare(Arm(100, verified), Arm(100, verified))

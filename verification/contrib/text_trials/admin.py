@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -115,6 +116,13 @@ def _show(
     present, tried = trials.arms(running)
     words = own.present(**about)
     difference = compare(present, tried)
+    previews = [
+        preview_of(**about, text=words.text, subject=words.subject),
+        preview_of(**about, text=running.text, subject=running.subject),
+    ]
+    prices = previews[0].prices if previews[0].prices == previews[1].prices else []
+    if prices:  # of both texts: shown once, below them
+        previews = [replace(each, prices=[]) for each in previews]
     context = model_admin.page_context(
         request,
         _("A/B test: {name}").format(name=_name(about)),
@@ -122,14 +130,10 @@ def _show(
         since=format_time(running.since),
         back=links_of(about)["all"],
         sides=[
-            (
-                _("Current text"),
-                100 - running.share,
-                present,
-                preview_of(**about, text=words.text, subject=words.subject),
-            ),
-            (_("New text"), running.share, tried, preview_of(**about, text=running.text, subject=running.subject)),
+            (_("Current text"), 100 - running.share, present, previews[0]),
+            (_("New text"), running.share, tried, previews[1]),
         ],
+        prices=prices,
         difference=difference,
         verdict=_conclusion(difference),
         may_change=may_change,

@@ -32,7 +32,10 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The conversion of the second text less that of the present one, in points of a percent."""
+    """The conversion of the second text less that of the present one, in points of a percent.
+
+    ``points`` is the difference of the two as they are shown, rounded; the interval is that of the counts.
+    """
 
     points: float
     low: float
@@ -56,7 +59,8 @@ def compare(present: Arm, tried: Arm) -> Difference | None:
     half = math.sqrt((known + usual) * math.log((known + usual) / (usual * ALPHA**2))) / known
     points = tried.verified / tried.sessions - present.verified / present.sessions
     low, high = max(-1.0, points - half), min(1.0, points + half)
-    return Difference(round(100 * points, 1), round(100 * low, 1), round(100 * high, 1))
+    shown = round((tried.percent or 0) - (present.percent or 0), 1)
+    return Difference(shown, round(100 * low, 1), round(100 * high, 1))
 
 
 def _variance(arm: Arm) -> float:

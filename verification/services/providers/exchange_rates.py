@@ -16,9 +16,14 @@ READ_SECONDS = 60.0  # between two readings of the rates, which people enter for
 _rates: TTLCache[str, Mapping[str, Decimal]] = TTLCache(fresh_seconds=READ_SECONDS)
 
 
+def rate_of(currency: str) -> Decimal | None:
+    """Return what one unit of a currency is worth today in the currency of account; None where no rate leads there."""
+    return _rates.get("today", _read_rates).get(currency)
+
+
 def in_account(amount: Decimal, currency: str) -> float | None:
     """Return what an amount is worth today in the currency of account; None where no rate leads there."""
-    rate = _rates.get("today", _read_rates).get(currency)
+    rate = rate_of(currency)
     return None if rate is None else float(amount * rate)
 
 

@@ -7,6 +7,8 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from verification.models import Project, Provider
+from verification.services.projects.ceilings import platform
+from verification.services.providers.exchange_rates import rate_of
 from verification.services.providers.prices import EVERYWHERE, ListPrice, PriceBook, book_of
 
 THOUSAND = 1_000
@@ -25,15 +27,18 @@ class Thousand(NamedTuple):
 def per_thousand(project: Project, channel: str, segments: int) -> list[Thousand]:
     """Return the prices of those providers that have a price list in one currency.
 
-    A system provider's list is the operator's, and is not told.
+    They are in the currency of account; without an exchange rate, in the list's own. A system provider's list is the
+    operator's, and is not told.
     """
     day, found = datetime.now(UTC).date(), []
     for provider in Provider.objects.filter(project=project, channel=channel, is_enabled=True)[:MAX_PROVIDERS]:
         prices = _prices(project, book_of(provider.pk, provider.price_list), day)
         if len({price.currency for price in prices}) != 1:
             continue
-        amounts = [price.of(segments) * THOUSAND for price in prices]
-        found.append(Thousand(provider.name, min(amounts), max(amounts), prices[0].currency))
+        rate = rate_of(prices[0].currency)
+        amounts = [price.of(segments) * THOUSAND * (rate or 1) for price in prices]
+        currency = platform().account_currency if rate else prices[0].currency
+        found.append(Thousand(provider.name, min(amounts), max(amounts), currency))
     return found
 
 
