@@ -7,9 +7,11 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import escape
 
 from tests import factories
 from tests.admin.rows import a_message, a_session
+from tests.fakes import http_server
 from verification.admin.projects.onboarding import steps_of
 from verification.models import ApiKey, KeyKind, Membership, Provider, Recipient
 from verification.services.providers import accounts
@@ -124,6 +126,42 @@ def test_a_check_that_fails_is_not_done(new):
     )
     assert not accounts.check_provider(provider).is_ok
     assert "Check the credentials" not in done(new)
+
+
+def test_a_gateway_that_is_only_reached_is_checked_once_it_accepts_a_message(new):
+    with http_server.FakeHttpServer() as gateway:
+        gateway.script(http_server.answer(404, {}))
+        row = accounts.add_provider(
+            project=new, channel="sms", provider_type="http", name="G", values={"url": gateway.url}
+        )
+        health = accounts.check_provider(row)
+    Provider.objects.filter(project=new).exclude(pk=row.pk).update(checked_at=timezone.now())
+    assert health.is_ok and not health.is_sure and "Check the credentials" not in done(new)
+    to = Recipient.objects.create(project=new, address="+4915112345678")
+    message = a_message(new, to, provider=row, status="failed", sent_at=None)
+    assert "Check the credentials" not in done(new)
+    type(message).objects.filter(pk=message.pk).update(status="sent", error=None, sent_at=timezone.now())
+    assert "Check the credentials" in done(new)
+
+
+def test_each_provider_is_checked_and_the_step_leads_to_the_first_that_is_not(new):
+    Provider.objects.filter(project=new).update(checked_at=timezone.now())
+    assert "Check the credentials" in done(new)
+    mail = accounts.add_provider(project=new, channel="email", provider_type="inbox", name="Mail", values={})
+    [check] = [step for step in steps_of(new) if step.title == "Check the credentials"]
+    assert not check.is_done and f"/{mail.pk}/check/" in check.link
+
+
+def test_a_test_project_has_no_credentials_to_check(new):
+    new.is_sandbox = True
+    assert "Check the credentials" not in {step.title for step in steps_of(new)}
+
+
+def test_another_provider_can_be_added_from_the_step_that_is_done(new, owner):
+    [step] = [step for step in steps_of(new) if step.title == "Connect a provider"]
+    assert step.is_done and f'<a class="ww-link" href="{escape(step.link)}">Add another</a>' in (
+        owner.get(page_of(new)).content.decode()
+    )
 
 
 def test_the_programs_have_the_own_address_and_the_keys_beginning(new, owner):

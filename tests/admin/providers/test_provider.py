@@ -225,8 +225,13 @@ def test_checking_asks_on_a_post_and_shows_the_answer(panel):
     provider = Provider.objects.create(project=panel.project, channel="sms", type="inbox", name="Box")
     page = reverse("admin:verification_provider_check_credentials", args=(provider.pk,))
     client = panel.as_("owner")
-    assert "It works" not in client.get(page).content.decode()
-    assert "The inbox contains 0 messages." in client.post(page).content.decode()
+    opened, test = (
+        client.get(page).content.decode(),
+        reverse("admin:verification_provider_send_test", args=(provider.pk,)),
+    )
+    assert "The inbox contains" not in opened and "data-submit-on-opening" in opened and test not in opened
+    checked = client.post(page).content.decode()
+    assert "The inbox contains 0 messages." in checked and "data-submit-on-opening" not in checked and test in checked
 
 
 def test_a_check_leads_back_to_where_it_was_opened(panel):

@@ -25,6 +25,7 @@ NEW_FOR = timedelta(days=30)  # of a project; who has left a step open for longe
 class ChecklistStep:
     """One line of the checklist. ``link`` leads to where it is done; ``press`` is the button's text.
 
+    ``again`` is the button's text once the step is done; without one it then has no button.
     ``outlasts_first_user``: while it is open, it stays on the list after the first user was verified.
     """
 
@@ -33,6 +34,7 @@ class ChecklistStep:
     link: str
     press: str
     is_done: bool
+    again: str = ""
     outlasts_first_user: bool = False
 
 
@@ -63,7 +65,7 @@ def steps_of(project: Project) -> list[ChecklistStep]:
 
 
 def _set_up_steps(project: Project, facts: FirstUse) -> list[ChecklistStep]:
-    return [
+    steps = [
         ChecklistStep(
             _("Create an API key"),
             _("Your app uses it to call the API. It is shown only once."),
@@ -77,16 +79,20 @@ def _set_up_steps(project: Project, facts: FirstUse) -> list[ChecklistStep]:
             form_link("provider_add", project),
             _("Add a provider"),
             facts.has_provider,
-        ),
-        ChecklistStep(
-            _("Check the credentials"),
-            _("Checks them with the vendor. Nothing is sent."),
-            _check_link(project),
-            _("Check"),
-            facts.is_checked,
-            outlasts_first_user=True,
+            again=_("Add another"),
         ),
     ]
+    if project.is_sandbox:  # whose providers have no credentials
+        return steps
+    check = ChecklistStep(
+        _("Check the credentials"),
+        _("Checks each provider with its vendor. Nothing is sent. A message that the vendor accepts counts too."),
+        _check_link(project, facts.unchecked),
+        _("Check"),
+        facts.is_checked,
+        outlasts_first_user=True,
+    )
+    return [*steps, check]
 
 
 def _first_use_steps(project: Project, facts: FirstUse, *, is_verified: bool) -> list[ChecklistStep]:
@@ -130,12 +136,12 @@ def _alert_step(project: Project, facts: FirstUse) -> ChecklistStep:
     )
 
 
-def _check_link(project: Project) -> str:
-    """Return the check of the project's first own provider; else the list, as the system's are the operator's."""
-    own = Provider.objects.serving(project).filter(project=project).in_order().first()
-    if own is None:
+def _check_link(project: Project, unchecked: Provider | None) -> str:
+    """Return the check of the provider; else the list, as the system's providers are the operator's."""
+    if unchecked is None or unchecked.is_system:
         return reverse("admin:verification_provider_changelist")
-    return reverse("admin:verification_provider_check_credentials", args=(own.pk,), query={NEXT: page_address(project)})
+    back = {NEXT: page_address(project)}
+    return reverse("admin:verification_provider_check_credentials", args=(unchecked.pk,), query=back)
 
 
 def _test_link(project: Project) -> str:

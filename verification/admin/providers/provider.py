@@ -250,6 +250,7 @@ class ProviderAdmin(ChannelColumn, ProviderTypeColumn, ScopedAdmin):
             object=provider,
             health=check_provider(provider) if request.method == "POST" else None,
             settings=page_address(provider),
+            test=reverse("admin:verification_provider_send_test", args=(provider.pk,)),
             back=return_address(request) or page_address(provider),
         )
         return TemplateResponse(request, "admin/verification/provider/check.html", context)

@@ -204,7 +204,7 @@ def hook_secret_of(provider: Provider) -> str:
 
 
 def check_provider(provider: Provider) -> Health:
-    """Ask the provider whether its settings work, and note when they did; nothing is sent. Never raises."""
+    """Ask the provider whether its settings work, and note when it said so; nothing is sent. Never raises."""
     try:
         adapter = adapter_of(provider)
         with bulkhead(provider.project_id):
@@ -221,7 +221,7 @@ def check_provider(provider: Provider) -> Health:
         return Health(False, _("This installation has no adapter {type!r}.").format(type=provider.type))
     except DecryptionFailed:
         return Health(False, _("Its secrets cannot be decrypted. Is a key missing from ENCRYPTION_KEYS?"))
-    if health.is_ok:
+    if health.is_ok and health.is_sure:
         Provider.objects.filter(pk=provider.pk).update(checked_at=sql.now())
     return health
 
