@@ -198,7 +198,9 @@ def classify_status(answer: HttpAnswer) -> ProviderError:
     elif status in (408, 429):
         outcome, text = Outcome.RATE_LIMITED, "limits the sending rate"
         retry_after = retry_after_seconds(answer)
-    elif status in (401, 403, 404, 405, 407, 410, 415):
+    elif status == 404:
+        outcome, text = Outcome.MISCONFIGURED, "has nothing at this URL"
+    elif status in (401, 403, 405, 407, 410, 415):
         outcome, text = Outcome.MISCONFIGURED, "rejects these settings"
     elif 400 <= status < 500:
         outcome, text = Outcome.DECLINED, "rejected the message"  # the status does not say whose fault that is

@@ -22,6 +22,7 @@ from verification.models import (
     WebhookEvent,
     WrongCode,
 )
+from verification.services.analytics.timeline import diagnosis as diagnosis_module
 from verification.services.analytics.timeline.read import in_brief, read_timeline
 from verification.services.analytics.timeline.words import ANSWERS
 
@@ -190,7 +191,7 @@ def test_of_a_code_that_no_provider_took_the_sentence_says_why_and_what_to_do(ma
     message = made.message(status="failed", error="bad sender", finished_at=made.at(2))
     made.attempt(message, "misconfigured", 1, error="bad sender")
     story = made.told()
-    assert story.diagnosis.sentence == "No code was sent by SMS: FastSMS (“Bad sender”) did not accept the message."
+    assert story.diagnosis.sentence == "No code was sent by SMS: FastSMS rejected the message: bad sender."
     assert "Check credentials" in advised(story)
     assert story.diagnosis.advice[0].row.name == "FastSMS"
 
@@ -248,9 +249,9 @@ def test_a_fall_back_is_told_with_both_channels(making):
 def test_the_first_channel_is_told_with_what_speaks_for_it(making):
     made = making()
     made.delivered()
-    assert "the first channel that reaches the recipient" in made.told().events[1].detail
+    assert "the default channel for this recipient" in made.told().events[1].detail
     Recipient.objects.update(verified_at=after(-3600), verified_channel="sms")
-    assert "was last verified by it" in made.told().events[1].detail
+    assert "the channel by which the recipient was last verified" in made.told().events[1].detail
 
 
 @pytest.mark.parametrize(
@@ -380,8 +381,43 @@ def test_a_manual_message_is_told_to_the_callback(making, status, due, delivered
     assert story.diagnosis.sentence.startswith("Delivered by SMS (FastSMS) after 4.0 s.")
     assert ("the webhook" in story.diagnosis.sentence) is not delivered
     assert delivered or ("a 2xx status" in advised(story) and story.diagnosis.advice[-1].row == callback)
-    assert texts(story)[0] == "Your server sent a message by SMS" and texts(story)[-1] == ending
+    assert texts(story)[0] == "Sent as a test by SMS" and texts(story)[-1] == ending
     assert "secret-path" not in str(story.events)
+
+
+def test_a_message_that_a_request_asked_for_is_the_servers(making):
+    made = making(has_session=False)
+    message = made.delivered(caller_request="order-7")
+    assert texts(read_timeline(message))[0] == "Your server sent a message by SMS"
+
+
+def test_a_wrong_url_is_named(making):
+    made = making()
+    message = made.message(status="failed", error="no", finished_at=made.at(2))
+    provider = made.project.row.providers.first()
+    type(provider).objects.filter(pk=provider.pk).update(type="http")
+    made.attempt(message, "misconfigured", 1, error="nothing here (HTTP 404)", provider_status="404")
+    story = made.told()
+    asked = story.events[2]
+    assert asked.text == "FastSMS rejected the request after 40 ms (HTTP 404)" and "Response" not in asked.detail
+    assert [each.text for each in story.diagnosis.advice] == [
+        "The URL answers 404 (not found). Check the URL of FastSMS."
+    ]
+
+
+def test_the_vendors_own_url_is_not_the_owners_to_check(making):
+    made = making()
+    message = made.message(status="failed", error="no", finished_at=made.at(2))
+    made.attempt(message, "misconfigured", 1, error="nothing here (HTTP 404)")
+    assert "Check credentials" in advised(made.told())
+
+
+def test_quotation_marks_are_those_of_the_language(making, monkeypatch):
+    made = making()
+    message = made.message(status="failed", error="no", finished_at=made.at(2))
+    made.attempt(message, "unknown", 1, error="HTTP 502")
+    monkeypatch.setattr(diagnosis_module, "_", lambda text: text.replace("“", "«").replace("”", "»"))
+    assert "FastSMS («HTTP 502»)" in made.told().diagnosis.sentence
 
 
 def test_a_message_of_a_session_tells_the_story_of_the_session(making):

@@ -82,9 +82,7 @@ def _timeline_rows(request: HttpRequest, timeline: read.Timeline, current: Model
 
 
 def _since(at: datetime, began: datetime, place: int) -> str:
-    if place == 0:
-        return _("Start")
-    return _("at once") if at <= began else f"+{lasted(at - began)}"
+    return _("Start") if place == 0 else f"+{lasted(at - began)}"
 
 
 def _where(request: HttpRequest, advice: Advice) -> tuple[str, str]:

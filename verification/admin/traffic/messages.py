@@ -38,6 +38,7 @@ from verification.models.messages import FINAL
 from verification.services.analytics import statistics
 from verification.services.analytics.delivery_state import waiting_messages
 from verification.services.analytics.timeline.events import cost_words
+from verification.services.analytics.timeline.words import manual_kind
 
 RELOAD_SECONDS = 2  # between two loads of a page that follows a message
 FOLLOWED_FOR = timedelta(minutes=10)  # as long as a message lives; a page that was forgotten reloads no longer
@@ -322,7 +323,7 @@ class MessageAdmin(ChannelColumn, MessageCsvColumns):
     def kind(self, message: Message) -> str:
         if message.is_test:
             return _("Session, test login")
-        return _("Session") if message.session_id else _("Manual send")
+        return _("Session") if message.session_id else manual_kind(message)
 
     @admin.display(description=gettext_lazy("Provider"))
     def provider_label(self, message: Message) -> str:

@@ -64,7 +64,7 @@ class RecipientAdmin(NewestFirstAdmin):
     list_filter = ("verified_channel", CreatedFilter)
     list_select_related = ("project",)
     intro = gettext_lazy(
-        "Everyone for whom a code was requested, with masked addresses. Search by the full address. On a"
+        "Everyone who was sent a code, or tried to get one, with masked addresses. Search by the full address. On a"
         " recipient's page you can view the address, export the stored data and erase it. Viewing and"
         " exporting require permission to see full addresses."
     )

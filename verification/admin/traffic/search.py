@@ -28,6 +28,7 @@ from verification.services.analytics.ranges import DAY
 from verification.services.analytics.timeline.diagnosis import Diagnosis
 from verification.services.analytics.timeline.read import in_brief
 from verification.services.analytics.timeline.rows import Rows
+from verification.services.analytics.timeline.words import manual_kind
 
 TERM = "q"  # the parameter of the address
 SHOWN_READINGS = 5  # numbers that a term without its country was read as
@@ -112,7 +113,7 @@ def _hit(rows: Rows, diagnosis: Diagnosis) -> SearchHit:
         sentence=diagnosis.sentence,
         began=display.time_label(rows.began_at, EXACT),
         ago=display.time_ago(rows.began_at) if timezone.now() - rows.began_at < DAY else "",  # else the same time again
-        kind=_("Verification") if rows.session else _("Manual send"),
+        kind=_("Verification") if rows.session else manual_kind(rows.messages[0]),
         to=mask(rows.recipient.address),
         project=rows.project.name,
     )

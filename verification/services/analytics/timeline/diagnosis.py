@@ -9,6 +9,8 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 
+from providers import registry
+from providers.base import SettingKind
 from providers.errors import Outcome
 from verification.models import DeliveryAttempt, Message, MessageStatus
 from verification.services.analytics.delivery_state import WAITS_TOO_LONG
@@ -17,11 +19,13 @@ from verification.services.analytics.timeline.refusals import bot_advice, remedy
 from verification.services.analytics.timeline.rows import Rows, attempts_of, host_of
 from verification.services.analytics.timeline.words import (
     ANSWERS,
+    NO_SUCH_URL,
     Advice,
     Tone,
     answer_of,
     channel_name,
     clause,
+    http_status,
     joined,
     joined_by_or,
     lasted,
@@ -29,6 +33,7 @@ from verification.services.analytics.timeline.words import (
     sentence,
 )
 from verification.services.protection import risk
+from verification.services.providers.accounts import is_known
 from verification.services.records.decisions import RULES
 
 PAUSED = ANSWERS[Outcome.TEMPORARY].remedy  # a second provider
@@ -275,17 +280,35 @@ def _of_lost(rows: Rows, messages: list[Message]) -> Diagnosis:
         )
         why = clause(_(last.error) if last.error else _("the reason is unknown"))
         if attempts:
-            why = _("{names} did not accept the message").format(names=_with_errors(attempts))
+            why = _rejected(attempts)
     text = text.format(channels=joined_by_or(channels), reason=why)
     return Diagnosis(text, Tone.BAD, list(_advice(attempts)) or [_without_attempt(last)])
 
 
+def _rejected(attempts: list[DeliveryAttempt]) -> str:
+    """Say that no provider accepted the message: of a single one, with its answer as the reason."""
+    (name, error), *others = _last_errors(attempts).items()
+    if error and not others:
+        return _("{name} rejected the message: {error}").format(name=name, error=error)
+    return _("{names} did not accept the message").format(names=_with_errors(attempts))
+
+
+def _last_errors(attempts: list[DeliveryAttempt]) -> dict[str, str]:
+    """Return the last error of each provider by its name, without the full stop; empty where it gave none."""
+    return {
+        attempt.provider_name: _(attempt.error).strip().rstrip(".") if attempt.error else "" for attempt in attempts
+    }
+
+
 def _with_errors(attempts: list[DeliveryAttempt]) -> str:
     """Return the providers' names, each with its last answer."""
-    said = {
-        attempt.provider_name: sentence(_(attempt.error)).rstrip(".") if attempt.error else "" for attempt in attempts
-    }
-    return joined([f"{name} (“{error}”)" if error else name for name, error in said.items()])
+    quoted = _("{name} (“{error}”)")
+    return joined(
+        [
+            quoted.format(name=name, error=sentence(error).rstrip(".")) if error else name
+            for name, error in _last_errors(attempts).items()
+        ]
+    )
 
 
 def _without_attempt(message: Message) -> Advice:
@@ -315,4 +338,12 @@ def _advice(attempts: list[DeliveryAttempt]) -> Iterator[Advice]:
         answer = answer_of(attempt.outcome)
         if answer.remedy and not (answer.is_outage and len(failed) > 1):
             row = None if answer.page else attempt.provider
-            yield Advice(answer.remedy.format(name=name), answer.page, row)
+            remedy = NO_SUCH_URL if _is_wrong_url(attempt) else answer.remedy
+            yield Advice(remedy.format(name=name), answer.page, row)
+
+
+def _is_wrong_url(attempt: DeliveryAttempt) -> bool:
+    """Return whether nothing is at the URL that the owner entered; a vendor's own URLs are not theirs to correct."""
+    if http_status(attempt.error) != "404" or attempt.provider is None or not is_known(attempt.provider.type):
+        return False
+    return any(each.kind is SettingKind.URL for each in registry.adapter_class(attempt.provider.type).declared)

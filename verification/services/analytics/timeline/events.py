@@ -11,6 +11,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from providers.errors import Outcome
 from verification.core.formats import CLOCK, grouped, language_name, written_moment
 from verification.models import (
     ChannelType,
@@ -27,7 +28,16 @@ from verification.models.project_settings.risk import RiskCheck
 from verification.services.analytics.timeline.providers import awaited, passed_over, set_aside, waiting_for
 from verification.services.analytics.timeline.refusals import refusal_of
 from verification.services.analytics.timeline.rows import Rows, attempts_of, host_of
-from verification.services.analytics.timeline.words import Tone, answer_of, channel_name, lowered, sentence
+from verification.services.analytics.timeline.words import (
+    REJECTED_REQUEST,
+    Tone,
+    answer_of,
+    channel_name,
+    http_status,
+    is_own_test,
+    lowered,
+    sentence,
+)
 from verification.services.protection.limits import UNKNOWN_NETWORK
 from verification.services.records.decisions import RULES, rule_of
 
@@ -155,7 +165,7 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent
         yield TimelineEvent(at, waiting_for(aside).rstrip("."), why, Tone.FAIR, aside[0])
     yield from _risk(message)
     for attempt in attempts_of(message):
-        answer = answer_of(attempt.outcome)
+        answer, status = answer_of(attempt.outcome), _told_status(attempt)
         asked = (
             _("Why this provider: {choice}.").format(choice=Choice(attempt.choice).label)
             if attempt.choice in Choice.values
@@ -165,19 +175,27 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent
             asked,
             attempt.error,
             _("Response: {provider_status}.").format(provider_status=attempt.provider_status)
-            if attempt.provider_status
+            if attempt.provider_status and attempt.provider_status != status
             else "",
             cost_words(attempt, message.channel),
         ]
+        told = _("{answer} after {latency_ms} ms (HTTP {status})") if status else _("{answer}, after {latency_ms} ms")
         yield TimelineEvent(
             attempt.created_at,
-            _("{answer}, after {latency_ms} ms").format(
-                answer=answer.text.format(name=attempt.provider_name), latency_ms=grouped(attempt.latency_ms)
+            told.format(
+                answer=(REJECTED_REQUEST if status else answer.text).format(name=attempt.provider_name),
+                latency_ms=grouped(attempt.latency_ms),
+                status=status,
             ),
             " ".join(filter(None, (sentence(each) for each in said))),
             answer.tone,
             attempt.provider,
         )
+
+
+def _told_status(attempt: DeliveryAttempt) -> str:
+    """Return the HTTP status with which a provider rejected our request; empty for other answers."""
+    return http_status(attempt.error) if attempt.outcome == Outcome.MISCONFIGURED else ""
 
 
 def _risk(message: Message) -> Iterator[TimelineEvent]:
@@ -212,7 +230,9 @@ def _why_this_channel(rows: Rows, message: Message, place: int) -> tuple[str, st
         if message.connection_id is not None:
             return _handed_over(message, channel)
         pinned = message.pinned_provider
-        asked = _("Your server sent a message by {channel}").format(channel=channel)
+        asked = (
+            _("Sent as a test by {channel}") if is_own_test(message) else _("Your server sent a message by {channel}")
+        ).format(channel=channel)
         return asked, _("It required the provider {pinned}.").format(pinned=pinned.name) if pinned else ""
     if place:
         last = rows.messages[place - 1]
@@ -251,8 +271,8 @@ def _why_first(rows: Rows, message: Message) -> str:
         return _("The traffic guard blocked SMS and calls to this number.")
     was_verified = recipient.verified_at is not None and recipient.verified_at < message.created_at
     if was_verified and recipient.verified_channel == message.channel:
-        return _("Your app chose it, or the recipient was last verified by it.")
-    return _("Your app chose it, or it was the first channel that reaches the recipient.")
+        return _("Chosen by your app, or the channel by which the recipient was last verified.")
+    return _("Chosen by your app, or the default channel for this recipient.")
 
 
 def _end(message: Message) -> Iterator[TimelineEvent]:

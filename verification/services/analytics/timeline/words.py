@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -13,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from providers.errors import Outcome
 from verification.core.formats import grouped
-from verification.models import ChannelType
+from verification.models import ChannelType, Message
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -102,6 +103,10 @@ ANSWERS: dict[str, OutcomeWords] = {
         True,
     ),
 }
+# Of MISCONFIGURED where an HTTP status is known, which says more than our guess at what was wrong.
+REJECTED_REQUEST = gettext_lazy("{name} rejected the request")
+NO_SUCH_URL = gettext_lazy("The URL answers 404 (not found). Check the URL of {name}.")
+_HTTP_STATUS = re.compile(r"\(HTTP (\d{3})\b")  # as providers/http/client.py writes it
 _OTHER = OutcomeWords(gettext_lazy("{name} responded"), Tone.PLAIN)
 
 
@@ -110,8 +115,30 @@ def answer_of(outcome: str) -> OutcomeWords:
     return ANSWERS.get(outcome, _OTHER)
 
 
+def http_status(error: str) -> str:
+    """Return the HTTP status that an attempt's error names; empty without one."""
+    found = _HTTP_STATUS.search(error)
+    return found.group(1) if found else ""
+
+
 def channel_name(channel: str) -> str:
     return str(ChannelType(channel).label) if channel in ChannelType.values else channel
+
+
+def manual_kind(message: Message) -> str:
+    """Say who sent a message that has no session. An API request leaves its id; a test of ours has none."""
+    if message.connection_id is not None:
+        return _("Connection")
+    return _("Test") if is_own_test(message) else _("API send")
+
+
+def is_own_test(message: Message) -> bool:
+    """Return whether a message was sent as a test in the panel or by ``manage.py sendtest``.
+
+    An erased recipient's messages have lost their requests' ids, so of these nothing is said.
+    """
+    is_by_request = message.connection_id is not None or bool(message.request_id)
+    return message.session_id is None and not is_by_request and message.recipient.forgotten_at is None
 
 
 def lasted(passed: timedelta) -> str:
