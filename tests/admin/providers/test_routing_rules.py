@@ -134,6 +134,15 @@ def test_a_step_that_was_taken_is_offered_to_be_taken_back(two, rf):
     assert steps("IN")[0].startswith("Route")
 
 
+def test_a_step_that_changes_nothing_is_left_out(two, rf):
+    panel, first, second = two
+    Provider.objects.filter(pk=second.pk).update(priority=1)
+    request = rf.get("/admin/")
+    request.user = User.objects.get(username="owner")
+    [(title, _link)] = remedies(request, panel.project.pk, first, "BR", best=second)
+    assert title == f"Pause Our gateway for {format_country('BR')}"
+
+
 def test_a_refusal_says_why_and_changes_nothing(two):
     panel, first, second = two
     Provider.objects.filter(pk=second.pk).update(is_enabled=False)

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from verification import sql
 from verification.admin.base.display import format_country
+from verification.admin.providers.routing_rules import remove_link, sentence_of
 from verification.models import (
     Alert,
     BreakerOpening,
@@ -282,3 +283,17 @@ def test_the_overview_begins_with_a_provider_that_fails_in_a_country(broken):
     assert line.link == f"{page_of(good)}?country=IN"
     stranger = panel.as_("stranger").get(reverse("admin:index")).context["state"]
     assert stranger is None or "fails in" not in str(stranger.lines)
+
+
+def test_the_overview_names_the_rule_that_keeps_a_failing_provider_from_being_tried(broken):
+    panel, good, _, _start = broken
+    rule = rules.set_rule(Proposal(panel.project, good, "IN", 0))
+    page = panel.as_("owner").get(reverse("admin:index"))
+    [line] = page.context["relieved"].lines
+    assert (line.text, line.actions) == (sentence_of(rule), (("Remove", remove_link(rule)),))
+    assert page.context["state"] is None or all(
+        "delivered since" not in each.text for each in page.context["state"].lines
+    )
+    Membership.objects.filter(project=panel.project).update(role=Role.ANALYST)
+    [line] = panel.as_("owner").get(reverse("admin:index")).context["relieved"].lines
+    assert line.actions == ()

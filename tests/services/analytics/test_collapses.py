@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests import factories
 from tests.admin.rows import a_message, a_session
 from verification.core.ids import generate_message_id
-from verification.models import Alert, HourlyFigures, Message, MessageStatus, Recipient, Session
+from verification.models import Alert, HourlyFigures, Message, MessageStatus, Provider, Recipient, Session
 from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
 from verification.services.analytics import collapses, impact
 from verification.services.analytics.impact import VERIFIED, read_break_key
@@ -297,5 +297,8 @@ def test_its_end_is_told_once_users_are_verified_as_before(lying):
 def test_once_another_provider_carries_the_country_the_overview_is_silent(shop):
     collapses.watch(NOW)
     assert collapses.open_ones([shop.id])
-    rules.set_rule(Proposal(shop.row, shop.second, "BR", 100))
+    rule = rules.set_rule(Proposal(shop.row, shop.second, "BR", 100))
     assert collapses.open_ones([shop.id]) == []
+    Provider.objects.filter(pk=shop.second.pk).update(priority=1)
+    rules.end_rule(rule)
+    assert collapses.open_ones([shop.id]) == [], "the channel's own order asks the other first, too"

@@ -190,11 +190,17 @@ def test_a_rule_is_in_the_audit_log(project):
     ]
 
 
-def test_who_is_relieved(project):
-    first = Provider.objects.get(name="first").pk
-    assert not rules.relieved(project.id, first, "BR")
-    make(project, "second")
-    assert rules.relieved(project.id, first, "BR")
-    assert not rules.relieved(project.id, first, "DE")
-    make(project, "first", country="DE", percent=0)
-    assert rules.relieved(project.id, first, "DE")
+def test_which_rule_keeps_a_provider_from_being_asked_first(project):
+    first = Provider.objects.get(name="first")
+    assert rules.relieving(project.id, first, "BR") is None
+    rule = make(project, "second")
+    assert rules.relieving(project.id, first, "BR") == rule
+    assert rules.relieving(project.id, first, "DE") is None
+    pause = make(project, "first", country="DE", percent=0)
+    assert rules.relieving(project.id, first, "DE") == pause
+
+
+def test_without_a_rule_too_one_provider_is_asked_first_for_all(project):
+    first, second = (Provider.objects.get(name=name) for name in ("first", "second"))
+    assert [rules.first_share(project.id, each, "BR") for each in (first, second)] == [100, 0]
+    assert rules.relieving(project.id, second, "BR") is None

@@ -16,8 +16,8 @@ from verification.core.formats import grouped
 from verification.models import ChannelType
 from verification.services.analytics.delivery_state import ChannelState, DeliveryState
 
-GOOD, FAIR, BAD = "good", "fair", "bad"
-ICONS = {GOOD: "check_circle", FAIR: "schedule", BAD: "error"}
+GOOD, FAIR, BAD, PLAIN = "good", "fair", "bad", "plain"
+ICONS = {GOOD: "check_circle", FAIR: "schedule", BAD: "error", PLAIN: "fork_right"}
 
 
 @dataclass(frozen=True, slots=True)

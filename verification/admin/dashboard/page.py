@@ -15,8 +15,8 @@ from verification.admin.base.current_project import current_project_ids, current
 from verification.admin.base.database_router import database_for, reading
 from verification.admin.base.permissions import own_project_ids
 from verification.admin.dashboard.day import figures_of_day
-from verification.admin.dashboard.headline import headline
-from verification.admin.dashboard.problems import budgets_of, problems_of, warnings_of
+from verification.admin.dashboard.headline import PLAIN, Headline, headline
+from verification.admin.dashboard.problems import budgets_of, problems_of, relieved_of, warnings_of
 from verification.models import (
     ApiKey,
     KeyKind,
@@ -61,6 +61,7 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
             warnings_of(request),
             is_new=not steps[-1].is_done,
         ),
+        "relieved": Headline(PLAIN, tuple(relieved)) if (relieved := relieved_of(request, projects)) else None,
         "budgets": budgets[:BUDGETS_SHOWN],
         "steps": steps if may_set_up and not all(step.is_done for step in steps) else [],
         "figures": _in_time(lambda: figures_of_day(counted, traffic_of), alias=database_for(request)),

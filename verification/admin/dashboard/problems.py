@@ -13,14 +13,16 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from verification.admin.base.display import format_country, time_ago
-from verification.admin.providers.routing_rules import remedies
+from verification.admin.base.permissions import own_project_ids
+from verification.admin.providers.routing_rules import remedies, remove_link, sentence_of
 from verification.core.formats import DAY_AND_TIME, grouped, written_moment
 from verification.core.networks import unread_from
-from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider
+from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider, Right
 from verification.services.analytics import collapses, cost_budgets
 from verification.services.analytics.collapses import Collapse
 from verification.services.analytics.impact import ARRIVED
 from verification.services.projects.ceilings import lower_budget, platform, spent_today
+from verification.services.providers import rules
 from verification.services.records import workers
 
 SHOWN = 6  # more lines would push the figures off the screen
@@ -207,6 +209,21 @@ def _collapsed(request: HttpRequest, projects: Any) -> list[OpenProblem]:
         )
         for collapse in collapses.open_ones(projects.values_list("pk", flat=True))[:SHOWN]
     ]
+
+
+def relieved_of(request: HttpRequest, projects: Any) -> list[OpenProblem]:
+    """Return the routing rules that keep providers which still fail in a country from being tried first there."""
+    lasting = collapses.lasting_ones(projects.values_list("pk", flat=True))
+    found = (rules.relieving(each.project_id, each.provider, each.country) for each in lasting)
+    may_change = own_project_ids(request, Right.CHANGE)
+    return [
+        OpenProblem(
+            sentence_of(rule),
+            _("Since {at}.").format(at=written_moment(rule.created_at, DAY_AND_TIME)),
+            actions=((_("Remove"), remove_link(rule)),) if rule.project_id in may_change else (),
+        )
+        for rule in {rule.pk: rule for rule in found if rule}.values()
+    ][:SHOWN]
 
 
 def _cost(collapse: Collapse) -> str:

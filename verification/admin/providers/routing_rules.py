@@ -127,7 +127,7 @@ def remedies(
     """Return the title and address of each step against a provider that fails in a country, or, with none, in all.
 
     Empty where the user may not change the project, or no other provider serves the channel. ``best`` is the one that
-    is known to do better. A step that was taken is offered to be taken back.
+    is known to do better. A step that was taken is offered to be taken back; one that changes nothing is left out.
     """
     if project not in own_project_ids(request, Right.CHANGE):
         return []
@@ -144,12 +144,13 @@ def remedies(
     else:
         route = _("Use {name} first").format(name=other.name)
         pause = _("Pause {name}").format(name=provider.name)
-    return [
-        (format_html(_("Remove the rule: {rule}"), rule=sentence_of(rule)), remove_link(rule))
-        if (rule := made.get((chosen.pk, percent)))
-        else (title, propose_link(project, chosen.pk, country, percent, way_back))
-        for title, chosen, percent in ((route, other, WHOLE), (pause, provider, 0))
-    ]
+    steps: list[tuple[str, str]] = []
+    for title, chosen, part in ((route, other, WHOLE), (pause, provider, 0)):
+        if rule := made.get((chosen.pk, part)):
+            steps.append((format_html(_("Remove the rule: {rule}"), rule=sentence_of(rule)), remove_link(rule)))
+        elif not (country and part and rules.first_share(project, chosen, country) == WHOLE):
+            steps.append((title, propose_link(project, chosen.pk, country, part, way_back)))
+    return steps
 
 
 def in_force(projects: list[int], provider: Provider, country: str | None) -> list[tuple[str, str]]:
@@ -349,7 +350,7 @@ def _preview(proposal: Proposal, example: str) -> dict[str, Any]:
         "note": format_html(_("The table shows {country} as an example."), country=display.format_country(place))
         if is_example
         else "",
-        "is_same": all(each.before == each.after for each in rows),
+        "is_same": proposal.percent and all(each.before == each.after for each in rows),
         "submit_text": _submit(proposal),
     }
 

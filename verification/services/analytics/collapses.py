@@ -80,12 +80,9 @@ def watch(now: datetime | None = None) -> None:
 
 
 def open_ones(projects: Iterable[int]) -> list[Collapse]:
-    """Return the collapses that last and that no routing rule has relieved.
-
-    The provider of a relieved one is not asked first there any more.
-    """
+    """Return the collapses that last and whose provider is still asked first there."""
     lasting = lasting_ones(projects)
-    return [each for each in lasting if not rules.relieved(each.project_id, each.provider.pk, each.country)]
+    return [each for each in lasting if rules.first_share(each.project_id, each.provider, each.country)]
 
 
 def lasting_ones(projects: Iterable[int]) -> list[Collapse]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -94,18 +93,20 @@ def set_rule(proposal: Proposal) -> RoutingRule:
 
     It keeps what it ended, for :func:`restore`.
     """
-    ended = replaced_by(proposal)
-    values: dict[str, Any] = {"percent": proposal.percent}
-    if ended:
-        values["replaced"] = {str(rule.provider_id): rule.percent for rule in ended}
-    for rule in ended:
-        if rule.provider_id != proposal.provider.pk:
-            rule.delete()
-    rule, _is_new = RoutingRule.objects.update_or_create(
-        project=proposal.project, provider=proposal.provider, country=proposal.country, defaults=values
+    ended = {str(rule.provider_id): rule for rule in replaced_by(proposal)}
+    for rule in ended.values():
+        rule.delete()
+    made, _is_new = RoutingRule.objects.get_or_create(
+        project=proposal.project,
+        provider=proposal.provider,
+        country=proposal.country,
+        defaults={
+            "percent": proposal.percent,
+            "replaced": {key: rule.percent for key, rule in ended.items()} or None,
+        },
     )
     forget_providers()
-    return rule
+    return made
 
 
 def end_rule(rule: RoutingRule) -> None:
@@ -131,14 +132,21 @@ def restore(rule: RoutingRule, example: str) -> None:
         set_rule(proposal)
 
 
-def relieved(project_id: int, provider_id: int, country: str) -> bool:
-    """Return whether a rule keeps a provider from being asked first in a country: a pause, or another for all."""
-    rules = RoutingRule.objects.filter(project=project_id, country__in=(country, "")).select_related("provider")
-    own = {rule.country: rule.percent for rule in rules if rule.provider_id == provider_id}
-    channel = Provider.objects.filter(pk=provider_id).values_list("channel", flat=True).first()
-    others = [rule for rule in rules if rule.provider_id != provider_id and rule.provider.channel == channel]
-    is_paused = own.get(country, own.get("")) == 0
-    return is_paused or any(rule.percent == WHOLE and rule.country == country for rule in others)
+def first_share(project_id: int, provider: Provider, country: str) -> int:
+    """Return of how many of a hundred messages to a country a provider is asked first now."""
+    channel = provider.channel
+    return _first(project_id, channel, country, live_providers(project_id, channel))[provider.pk]
+
+
+def relieving(project_id: int, provider: Provider, country: str) -> RoutingRule | None:
+    """Return the rule that keeps a provider from being asked first in a country: a pause, or another for all."""
+    if first_share(project_id, provider, country):
+        return None
+    here = RoutingRule.objects.filter(
+        project=project_id, provider__channel=provider.channel, country__in=(country, ""), percent__in=(0, WHOLE)
+    )
+    in_turn = here.select_related("provider").order_by("-country")  # the country's before those of all
+    return next((rule for rule in in_turn if rule.is_pause is (rule.provider_id == provider.pk)), None)
 
 
 def _others(proposal: Proposal) -> list[RoutingRule]:
@@ -185,7 +193,9 @@ def _first(project_id: int, channel: str, place: str, live: Iterable[LiveProvide
     project = load_project(project_id)
     config = project and project.channels.get(channel)
     address = _address(channel, place)
-    serving = of_its_kind(live, address)
+    # A provider that was slow just now is first again in half a minute.
+    usual = [replace(each, latency=replace(each.latency, is_late=False)) for each in live]
+    serving = of_its_kind(usual, address)
     drawn: Counter[int] = Counter()
     for seed in range(DRAWS):
         order = order_of(
