@@ -471,3 +471,14 @@ def test_a_list_with_all_its_columns_reads_no_more_for_more_rows(panel, model):
             )
     (few, before), (many, after) = asked
     assert many > few and before == after
+
+
+def test_a_session_without_an_accepted_message_says_so_and_why(panel):
+    session = a_session(panel.project, panel.rows[Recipient], is_open=False)
+    message = a_message(panel.project, panel.rows[Recipient], session=session)
+    for page in (url(Session, "changelist"), url(Session, "change", session.pk)):
+        shown = panel.as_("owner").get(page).content.decode()
+        assert '<span class="ww-muted">not sent</span>' in shown and "The gateway said no." in shown
+    sent = {"status": "success", "error": None, "sent_at": timezone.now()}
+    Message.objects.filter(pk=message.pk).update(**sent)
+    assert "not sent</span>" not in panel.as_("owner").get(url(Session, "change", session.pk)).content.decode()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q, QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from verification.admin.base import display
 from verification.admin.base.columns import ChannelColumn, CreatedColumn, ErrorColumn
 from verification.admin.base.current_project import current_project_id
+from verification.admin.base.pagination import NewestList
 from verification.admin.base.permissions import ScopedInline, own_project_ids
 from verification.admin.base.statistics_filters import (
     CountryFilter,
@@ -29,6 +30,7 @@ from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmi
 from verification.admin.traffic.search import find_view
 from verification.core.ids import is_session_id
 from verification.models import Message, Right, Session
+from verification.services.analytics.timeline.diagnosis import why_none_accepted
 from verification.services.analytics.timeline.refusals import refusal_of, why_not_sent
 
 
@@ -79,6 +81,13 @@ class SessionMessageInline(ChannelColumn, ErrorColumn, CreatedColumn, ScopedInli
     @admin.display(description=gettext_lazy("Provider"))
     def provider_name(self, message: Message) -> str:
         return message.provider.name if message.provider else "–"
+
+
+class SessionChangeList(NewestList):
+    """Reads the messages of all sessions at once, with their attempts."""
+
+    def prefetch(self, rows: list[Any]) -> None:
+        prefetch_related_objects(rows, "messages__attempts")
 
 
 @admin.register(Session)
@@ -162,9 +171,15 @@ class SessionAdmin(NewestFirstAdmin):
     def verified_time(self, session: Session) -> str:
         return display.time_label(session.verified_at)
 
-    @admin.display(description=gettext_lazy("Last sent by"))
+    @admin.display(description=gettext_lazy("Channel"))
     def channel_label(self, session: Session) -> str:
-        return display.format_channel(session.channel)
+        channel = display.format_channel(session.channel)
+        if not why_none_accepted(session):
+            return channel
+        return format_html('{} <span class="ww-muted">{}</span>', channel, _("not sent"))
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NewestList]:
+        return SessionChangeList
 
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
         return (("find/", "verification_find", find_view),)
@@ -208,13 +223,13 @@ class SessionAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Why not sent"))
     def reason(self, session: Session) -> str:
-        return why_not_sent(session) or "–"
+        return " ".join(filter(None, (why_none_accepted(session), why_not_sent(session)))) or "–"
 
     @admin.display(description=gettext_lazy("Why not sent"))
     def short_reason(self, session: Session) -> str:
         """Say in few words why no code went out; the session's page has the sentences."""
         if session.channel or session.verified_at:
-            return display.excerpt("–")
+            return display.excerpt(why_none_accepted(session) or "–", 40)
         refusal = refusal_of(session)
         without_refusal = _("Bot not started") if session.awaited_channel else _("No send requested")
         short = refusal.title if refusal else without_refusal

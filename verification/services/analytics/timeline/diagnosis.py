@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from providers import registry
 from providers.base import SettingKind
 from providers.errors import Outcome
-from verification.models import DeliveryAttempt, Message, MessageStatus
+from verification.models import DeliveryAttempt, Message, MessageStatus, Session
 from verification.services.analytics.delivery_state import WAITS_TOO_LONG
+from verification.services.analytics.statistics import LOST
 from verification.services.analytics.timeline.providers import awaited, waiting_for
 from verification.services.analytics.timeline.refusals import bot_advice, remedy_of, why_not_sent
 from verification.services.analytics.timeline.rows import Rows, attempts_of, host_of
@@ -263,26 +264,42 @@ def _of_lost(rows: Rows, messages: list[Message]) -> Diagnosis:
     """Tell of messages that no provider took."""
     channels = list(dict.fromkeys(channel_name(message.channel) for message in messages))
     attempts = [attempt for message in messages for attempt in attempts_of(message)]
-    last = messages[-1]
-    unclear = [attempt for attempt in attempts if attempt.outcome == Outcome.UNKNOWN]
-    if unclear:
+    if _unclear(attempts):
         text = (
             _("It is unknown whether a code was sent by {channels}: {reason}.")
             if rows.session
             else _("It is unknown whether the message was sent by {channels}: {reason}.")
         )
-        why = _("{names} gave no clear response").format(names=_with_errors(unclear))
     else:
         text = (
             _("No code was sent by {channels}: {reason}.")
             if rows.session
             else _("No message was sent by {channels}: {reason}.")
         )
-        why = clause(_(last.error) if last.error else _("the reason is unknown"))
-        if attempts:
-            why = _rejected(attempts)
-    text = text.format(channels=joined_by_or(channels), reason=why)
-    return Diagnosis(text, Tone.BAD, list(_advice(attempts)) or [_without_attempt(last)])
+    text = text.format(channels=joined_by_or(channels), reason=_why_lost(messages))
+    return Diagnosis(text, Tone.BAD, list(_advice(attempts)) or [_without_attempt(messages[-1])])
+
+
+def why_none_accepted(session: Session) -> str:
+    """Return why no provider accepted the session's code; empty where one did, or none has been tried to the end."""
+    messages = sorted(session.messages.all(), key=lambda message: message.created_at)
+    is_lost = all(each.status in LOST and each.sent_at is None for each in messages)
+    return sentence(_why_lost(messages)) if messages and is_lost and not session.verified_at else ""
+
+
+def _why_lost(messages: list[Message]) -> str:
+    """Return why no provider took the messages, as a part of a sentence."""
+    attempts = [attempt for message in messages for attempt in attempts_of(message)]
+    if unclear := _unclear(attempts):
+        return _("{names} gave no clear response").format(names=_with_errors(unclear))
+    if attempts:
+        return _rejected(attempts)
+    error = messages[-1].error
+    return clause(_(error) if error else _("the reason is unknown"))
+
+
+def _unclear(attempts: list[DeliveryAttempt]) -> list[DeliveryAttempt]:
+    return [attempt for attempt in attempts if attempt.outcome == Outcome.UNKNOWN]
 
 
 def _rejected(attempts: list[DeliveryAttempt]) -> str:
