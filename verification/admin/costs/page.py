@@ -233,7 +233,7 @@ def _file(ids: list[int], month: Month, now: datetime) -> HttpResponse:
                 str(key) if name in ("channel", "country") else names[name][key]
                 for name, key in zip(DIMENSIONS, keys, strict=True)
             ]
-            known = "" if cost.known is None else f"{cost.amount:f}"
+            known = "" if cost.known is None else f"{cost.amount:.{costs.FILE_PLACES}f}"
             rows.writerow(
                 [f"{day}", *map(harmless, cells), cost.currency, known, cost.sends, cost.unknown, cost.segments]
             )

@@ -67,7 +67,7 @@ class MessageCsvColumns(NewestFirstAdmin):
     def accepted_at(self, message: Message) -> str:
         return iso_time(message.sent_at) if message.sent_at else ""
 
-    @admin.display(description="Final")
+    @admin.display(description="Completed")
     def final_at(self, message: Message) -> str:
         return iso_time(message.finished_at) if message.finished_at else ""
 

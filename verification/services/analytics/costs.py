@@ -26,6 +26,7 @@ DAY = timedelta(days=1)
 Where = Mapping[str, Any]  # the values of some dimensions that rows must have, such as one country
 SHOWN_PLACES = 4  # of a cost for each verified user: a code costs some hundredths
 SUM_PLACES = 2  # of sums, as money is written
+FILE_PLACES = 6  # of a file's rows, which are summed: a vendor's prices have as many at most
 
 
 class Rates:
