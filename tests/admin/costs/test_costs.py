@@ -4,6 +4,7 @@ import csv
 import io
 from datetime import timedelta
 from decimal import Decimal
+from urllib.parse import unquote
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -102,7 +103,7 @@ def test_the_file_has_each_day_by_country_and_provider(spent):
         "provider": "Our gateway",
         "country": "DE",
         "currency": "USD",
-        "cost": "6.00000000",
+        "cost": "6.000000",
         "messages": "8",
         "messages_without_price": "0",
         "segments": "8",
@@ -118,7 +119,7 @@ def test_an_invoice_is_compared_and_nothing_of_it_is_kept(spent):
     day = timezone.now().date()
     text = f"date,to,price\n{day},+4915112345678,7.25\n"
     shown = compare(spent.as_("owner"), spent.rows[Provider], text)
-    assert shown.context["sentence"] == "The invoice is 1.25 USD higher than your messages cost at your prices."
+    assert shown.context["sentence"] == "The invoice is 1.25 USD more than your price list gives."
     assert shown.context["rows"][0]["difference"] == "+1.2500"
     assert "4915112345678" not in shown.content.decode()
 
@@ -126,11 +127,23 @@ def test_an_invoice_is_compared_and_nothing_of_it_is_kept(spent):
 def test_the_differences_are_a_file(spent):
     day = timezone.now().date()
     text = f"date,country,count,price\n{day},DE,9,7.25\n"
-    answer = compare(spent.as_("owner"), spent.rows[Provider], text, csv="1")
-    head, row = csv.reader(io.StringIO(answer.content.decode()))
+    shown = compare(spent.as_("owner"), spent.rows[Provider], text)
+    kind, _comma, content = shown.context["file"].partition(",")
+    assert (kind, f'href="{shown.context["file"]}"' in shown.content.decode()) == ("data:text/csv;charset=utf-8", True)
+    head, row = csv.reader(io.StringIO(unquote(content)))
     assert row[:3] == [f"{day}", "DE", "USD"]
     assert [Decimal(cell) for cell in row[3:]] == [Decimal("7.25"), 6, Decimal("1.25"), 9, 8]
     assert head[5] == "difference"
+
+
+def test_the_page_says_that_countries_without_a_difference_are_not_listed(spent):
+    day = timezone.now().date()
+    said = "Countries without a difference are not listed."
+    for count, price in ((8, "6"), (9, "7.25")):
+        shown = compare(
+            spent.as_("owner"), spent.rows[Provider], f"date,country,count,price\n{day},DE,{count},{price}\n"
+        )
+        assert (said in shown.content.decode()) is (price == "6")
 
 
 def test_a_fault_of_the_file_stands_in_the_form(spent):

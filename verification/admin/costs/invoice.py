@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 from decimal import Decimal
 from typing import Any
+from urllib.parse import quote
 
 from django import forms
 from django.conf import settings
@@ -89,15 +91,13 @@ class InvoiceForm(forms.Form):
 def invoice_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     form = InvoiceForm(request, *((request.POST, request.FILES) if request.method == "POST" else ()))
     found = _compare(request, form) if form.is_valid() else None
-    if found and "csv" in request.POST:
-        return _file(found, form.cleaned_data["provider"])
     context = model_admin.page_context(
         request,
         _("Compare an invoice"),
         opts=None,
         form=form,
         back=reverse("admin:verification_costs"),
-        **(_context(found) if found else {}),
+        **(_context(found, form.cleaned_data["provider"]) if found else {}),
     )
     status = 400 if form.is_bound and not form.is_valid() else 200
     return TemplateResponse(request, "admin/verification/invoice.html", context, status=status)
@@ -127,14 +127,18 @@ def _currency_of(provider: Provider) -> str:
     return prices.first() or costs.account_currency()
 
 
-def _context(found: Comparison) -> dict[str, Any]:
+def _context(found: Comparison, provider: Provider) -> dict[str, Any]:
+    countries = [each for each in found.by_country if each.amount or each.messages]
     return {
         "found": found,
         "total": _row(found.total),
         "sentence": _sentence(found),
-        "countries": [_row(each) for each in found.by_country if each.amount or each.messages][:ROWS_SHOWN],
+        "countries": [_row(each) for each in countries[:ROWS_SHOWN]],
+        "has_equal_countries": len(countries) < len(found.by_country),
         "rows": [_row(each) for each in found.by_day if each.amount or each.messages][:ROWS_SHOWN],
         "rows_number": len([each for each in found.by_day if each.amount or each.messages]),
+        "file": f"data:text/csv;charset=utf-8,{quote(_file(found))}",
+        "file_name": f"invoice-differences-{provider.pk}.csv",
     }
 
 
@@ -143,9 +147,9 @@ def _sentence(found: Comparison) -> str:
     if not difference:
         return _("The invoice matches your messages.")
     text = (
-        _("The invoice is {amount} {currency} higher than your messages cost at your prices.")
+        _("The invoice is {amount} {currency} more than your price list gives.")
         if difference > 0
-        else _("The invoice is {amount} {currency} lower than your messages cost at your prices.")
+        else _("The invoice is {amount} {currency} less than your price list gives.")
     )
     return text.format(amount=grouped(abs(difference), places=2), currency=currency)
 
@@ -167,10 +171,10 @@ def _signed(value: Decimal) -> str:
     return f"+{grouped(value)}" if value > 0 else grouped(value).replace("-", "−")
 
 
-def _file(found: Comparison, provider: Provider) -> HttpResponse:
-    response = HttpResponse(content_type="text/csv; charset=utf-8", headers={"Cache-Control": "no-store"})
-    response["Content-Disposition"] = f'attachment; filename="invoice-differences-{provider.pk}.csv"'
-    rows = csv.writer(response)
+def _file(found: Comparison) -> str:
+    """Return all differences as CSV, which the page holds: the invoice is not stored to compare it again."""
+    text = io.StringIO()
+    rows = csv.writer(text)
     money = ("invoice_amount", "counted_amount", "difference")
     rows.writerow(["day", "country", "currency", *money, "invoice_messages", "counted_messages"])
     for each in found.by_day:
@@ -180,9 +184,9 @@ def _file(found: Comparison, provider: Provider) -> HttpResponse:
                 f"{each.day}",
                 harmless(each.country),
                 found.invoice.currency,
-                *(f"{value:f}" for value in sums),
+                *(f"{value:.{costs.FILE_PLACES}f}" for value in sums),
                 each.asked.messages,
                 each.counted.messages,
             ]
         )
-    return response
+    return text.getvalue()
