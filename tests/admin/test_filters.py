@@ -33,7 +33,7 @@ def number_area():
 
 
 def found(page):
-    return list(page.context["cl"].result_list.values_list("pk", flat=True))
+    return [row.pk for row in page.context["cl"].result_list]
 
 
 @pytest.fixture
