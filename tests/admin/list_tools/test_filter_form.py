@@ -50,3 +50,16 @@ def test_every_list_with_filters_has_a_field_for_each(panel):
                 value = field.options[0][0]
                 answer = client.get(address, {field.name: value, "project": "all"}, follow=True)
                 assert answer.status_code == 200, (model, field.name, value)
+
+
+@pytest.mark.parametrize(
+    ("between", "shown"),
+    [
+        ("2026-11-21T00..2026-11-28T00", "21 Nov 2026 – 27 Nov 2026 UTC"),
+        ("2026-11-27T00..2026-11-28T00", "27 Nov 2026 UTC"),
+        ("2026-11-27T00..2026-11-27T12", "27 Nov 2026, 00:00 – 27 Nov 2026, 12:00 UTC"),
+    ],
+)
+def test_a_range_of_whole_days_is_shown_by_its_first_and_last_day(panel, between, shown):
+    [period] = form_of(panel.as_("owner").get(LIST, {"between": between})).used
+    assert period.shown == shown

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from django.contrib.admin import SimpleListFilter
@@ -18,13 +18,13 @@ from phonenumbers import SUPPORTED_REGIONS
 from verification.admin.base.current_project import current_projects
 from verification.admin.base.statistics import BETWEEN, EMPTY
 from verification.admin.list_tools.filter_form import COUNTRY, RANGE
-from verification.core.formats import zone_name
+from verification.core.formats import DAY, DAY_AND_TIME, written_date, zone_name
 from verification.core.ids import first_session_id, whole_number
 from verification.models import Message, NumberArea, Provider, Recipient
 
 FROM, TO = "from", "to"  # the names of the form's fields
 HOUR, MINUTE = "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M"
-A_YEAR = timedelta(days=365)
+A_DAY, A_YEAR = timedelta(days=1), timedelta(days=365)
 PROVIDERS_SHOWN = 200
 EARLIEST_YEAR, LATEST_YEAR = 1970, 9_000  # of a range: ids tell the time from the first on, and dates end before 10000
 FIRST_MOMENT = datetime(EARLIEST_YEAR, 1, 1, tzinfo=UTC)  # that an id can tell
@@ -67,6 +67,7 @@ class BetweenFilter(SimpleListFilter):
         yield {
             "first": _for_input(first),
             "last": _for_input(last),
+            "shown": _in_words(first, last) if first and last else value[:20],
             "zone": zone_name(last or now()),
             "wrong": _("This is not a valid period.") if value and last is None else _is_backwards(first, last),
         }
@@ -218,6 +219,17 @@ def _read_input(text: str) -> datetime:
 
 def _for_input(moment: datetime | None) -> str:
     return f"{timezone.localtime(moment):{MINUTE}}" if moment else ""
+
+
+def _in_words(first: datetime, last: datetime) -> str:
+    """Write the range in the reader's zone; one of whole days by its first and last day, as people say it."""
+    begin, end = timezone.localtime(first), timezone.localtime(last)
+    if begin < end and begin.time() == end.time() == time.min:
+        days = [written_date(day.date(), DAY) for day in (begin, end - A_DAY)]
+        text = " – ".join(dict.fromkeys(days))
+    else:
+        text = f"{written_date(begin, DAY_AND_TIME)} – {written_date(end, DAY_AND_TIME)}"
+    return f"{text} {zone_name(last)}"
 
 
 def _is_backwards(first: datetime | None, last: datetime | None) -> str:

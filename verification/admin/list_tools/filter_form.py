@@ -59,7 +59,7 @@ def _field(changelist: Any, spec: Any) -> FilterField:
         options = [(str(each), str(title)) for each, title in spec.lookup_choices]
     else:
         options = list(_options(name, choices))
-    shown = _range_in_words(choices[0]) if kind == RANGE else dict(options).get(value, value[:20])
+    shown = choices[0]["shown"] if kind == RANGE else dict(options).get(value, value[:20])
     if value and kind != RANGE and value not in dict(options):
         options.append((value, shown))  # an address may ask for what is not offered
     return FilterField(
@@ -80,8 +80,3 @@ def _options(name: str, choices: list[dict[str, Any]]) -> Iterator[tuple[str, st
         value = parse_qs(str(choice["query_string"]).lstrip("?"), keep_blank_values=True).get(name, [""])[0]
         if value:
             yield value, str(choice["display"])
-
-
-def _range_in_words(choice: dict[str, str]) -> str:
-    ends = (choice["first"], choice["last"])
-    return " – ".join(each.replace("T", " ") for each in ends) + f" {choice['zone']}"
