@@ -176,6 +176,17 @@ def test_the_overviews_tables_are_of_the_same_figures_and_large_numbers_read_wel
     assert "<summary>Show as a table</summary>" in text
 
 
+def test_the_table_of_countries_ends_with_the_way_to_all(panel):
+    GuardedSend.objects.create(
+        message_id=1, project=panel.project, recipient_id=1, prefix="+491511234", country="DE", is_manual=False,
+        created_at=timezone.now(),
+    )  # fmt: skip
+    after = overview(panel).content.decode().partition("SMS and calls by country")[2].partition("</table>")[2]
+    assert after.strip().startswith(
+        f'<p class="ww-table-more"><a class="ww-link" href="{reverse("admin:verification_figures")}?range=24h">All'
+    )
+
+
 def test_the_overview_says_which_projects_countries_are_only_observed(panel):
     GuardedSend.objects.create(
         message_id=1, project=panel.project, recipient_id=1, prefix="+491511234", country="DE", is_manual=False,
