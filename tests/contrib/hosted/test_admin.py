@@ -1,5 +1,7 @@
 """Project › Hosted page: its settings, its logo, and who may change them."""
 
+from html import unescape
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
@@ -27,6 +29,14 @@ def test_it_is_off_until_its_owner_switches_it_on(panel):
     assert (page.return_addresses, page.accent) == ([BACK], "#0f766e")
     assert page.key_text not in shown
     assert AuditEntry.objects.filter(action="Changed the hosted page", who="owner").exists()
+
+
+def test_the_address_that_is_shown_to_copy_works(panel):
+    client = panel.as_("owner")
+    shown = client.post(address(panel), GIVEN, follow=True)
+    copied = shown.content.decode().partition('id="hosted-link">')[2].partition("</code>")[0]
+    assert unescape(copied) == shown.context["link"] and "return_to=" in copied and "state=" in copied
+    assert client.get(unescape(copied)).status_code == 200
 
 
 def test_the_audit_log_tells_the_new_addresses_and_not_the_key(panel):

@@ -158,7 +158,6 @@ def _show(
         logo_form=logo_form or LogoForm(),
         action=_address(project),
         logo_action=reverse("admin:verification_project_set_logo", args=(project.pk,)),
-        address=address,
         link=f"{address}?{urlencode({'return_to': first[0], 'state': 'anything'})}" if first else "",
         back=page_address(project),
     )
