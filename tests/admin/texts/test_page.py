@@ -256,3 +256,8 @@ def test_the_preview_of_a_call_leads_to_its_recording(panel, voice):
 def test_where_no_voice_speaks_the_language_nothing_is_offered(panel, voice):
     response = panel.as_("owner").post(PREVIEW, about(panel, channel="voice", language="fr", text="{code}"))
     assert "data-listen" not in response.content.decode()
+
+
+def test_the_menu_alone_chooses_the_project(panel):
+    page = panel.as_("root").get(LIST, {"project": panel.project.pk}, follow=True)
+    assert '<select name="project"' not in page.content.decode() and page.context["matrix"].project == panel.project

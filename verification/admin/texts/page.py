@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from verification.admin.base.columns import ChannelColumn, LanguageColumn
 from verification.admin.base.current_project import current_projects, follow_address
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import own_project_ids, own_projects
+from verification.admin.base.permissions import own_project_ids
 from verification.admin.texts.editor import EditorWidget, about_of, preview_view, recording_view
 from verification.admin.texts.matrix import matrix_of
 from verification.admin.traffic.send_test import send_text_view
@@ -130,9 +130,8 @@ class TextAdmin(ChannelColumn, LanguageColumn, ScopedAdmin):
             return way
         chosen = current_projects(request).order_by("name").first()
         matrix = matrix_of(chosen, self.trials_of(chosen)) if chosen else None
-        projects = own_projects(request.user).order_by("name")
         may_change = bool(chosen and chosen.pk in own_project_ids(request, Right.CHANGE))
-        context = {"matrix": matrix, "projects": projects, "may_change": may_change}
+        context = {"matrix": matrix, "may_change": may_change}
         return super().changelist_view(request, {**context, **(extra_context or {})})
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **kwargs: Any) -> Any:
