@@ -30,8 +30,11 @@ function name(root) {
 
 document.addEventListener("DOMContentLoaded", () => name(document)); // before the scroll bars are made
 document.addEventListener("htmx:afterSwap", (event) => name(event.target));
-// The row of a project's sections on a phone begins at the one that is open.
+// The row of a project's sections on a phone begins at the one that is open; the list at the side shows it.
 document.addEventListener("DOMContentLoaded", () => {
   const current = document.querySelector(".ww-sections [aria-current]");
-  if (current) current.closest(".ww-sections").scrollLeft = current.offsetLeft - 48;
+  if (!current) return;
+  const list = current.closest(".ww-sections");
+  list.scrollLeft = current.offsetLeft - 48;
+  list.scrollTop = current.offsetTop + current.offsetHeight - list.clientHeight;
 });
