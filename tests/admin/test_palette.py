@@ -65,7 +65,7 @@ def test_it_holds_no_secret_and_is_kept_in_no_cache(panel):
         ("color", "Hosted page"),
         ("invoice", "Costs"),
         ("currency", "Costs"),
-        ("rotate", "Keys"),
+        ("rotate", "API keys"),
         ("price", "Providers"),
         ("budget", "Channels"),
     ],

@@ -15,7 +15,7 @@ from unfold.widgets import UnfoldAdminPasswordWidget
 from verification.admin.alert_destinations import context_of, settings_view, test_service, test_view, toggle_view
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.models import AlertService, Right
+from verification.models import AlertService, Project, Right
 from verification.services.notifications import alert_services
 
 SECRET_MAX_LENGTH = 2_000  # characters of an Apprise URL or a webhook's address
@@ -82,6 +82,10 @@ class AlertServiceAdmin(ScopedAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         more = context_of(request) if self.has_view_permission(request) else {}
+        projects = [group.project for group in more.get("groups", ())]
+        if len(projects) == 1:
+            page: Any = self.admin_site._registry[Project]
+            more |= page.beside(request, projects[0])
         return super().changelist_view(request, {**more, **(extra_context or {})})
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:

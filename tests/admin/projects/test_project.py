@@ -83,7 +83,7 @@ def test_the_list_leads_to_what_the_role_may_open(panel):
         page = panel.as_("owner").get(section_address(panel.project))
         titles[role] = {str(line.title) for line in sections(page).values()}
     assert titles[Role.OWNER] - titles[Role.ANALYST] == {
-        "Alerts",
+        "Alert destinations",
         "API keys",
         "Connections",
         "Example code",
@@ -104,10 +104,13 @@ def test_the_other_pages_of_a_project_have_the_list_beside_them(panel, name, cur
 def test_alerts_are_set_in_the_list_of_destinations_alone(panel):
     client = panel.as_("owner")
     [address] = [
-        link for link, line in sections(client.get(section_address(panel.project))).items() if line.title == "Alerts"
+        link
+        for link, line in sections(client.get(section_address(panel.project))).items()
+        if line.title == "Alert destinations"
     ]
     assert address == reverse("admin:verification_alertservice_changelist", query={"project": panel.project.pk})
-    assert client.get(address).status_code == 200
+    beside = sections(client.get(address))
+    assert [link for link, line in beside.items() if line.is_current] == [address]
     assert "alert_emails" not in client.get(section_address(panel.project, "alerts")).content.decode()
 
 

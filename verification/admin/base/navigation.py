@@ -31,7 +31,7 @@ _SET_UP = (
     (gettext_lazy("Providers"), "hub", "admin:verification_provider_changelist"),
     (gettext_lazy("Routing rules"), "fork_right", "admin:verification_routingrule_changelist"),
     (gettext_lazy("Message texts"), "edit_note", "admin:verification_messagetemplate_changelist"),
-    (gettext_lazy("Keys"), "key", "admin:verification_apikey_changelist"),
+    (gettext_lazy("API keys"), "key", "admin:verification_apikey_changelist"),
     (gettext_lazy("Alert destinations"), "campaign", "admin:verification_alertservice_changelist"),
     (gettext_lazy("Test logins"), "science", "admin:verification_testlogin_changelist"),
 )

@@ -110,7 +110,7 @@ class ProjectAdmin(ScopedAdmin):
             may_change = self.has_change_permission(request, project)
             add = section.adds if may_change else ""
             back = section_address(project, section.slug)
-            more |= self._beside(request, project) | {
+            more |= self.beside(request, project) | {
                 "section": section,
                 **(preset_context(project) if section.has_presets else {}),
                 "add_link": form_link(f"{add}_add", project, back=back) if add else "",
@@ -123,7 +123,7 @@ class ProjectAdmin(ScopedAdmin):
     def page_context(self, request: HttpRequest, title: str, **more: Any) -> dict[str, Any]:
         """Put the list of sections beside the pages of a project, too."""
         project = more.get("object")
-        beside = self._beside(request, project) if isinstance(project, Project) else {}
+        beside = self.beside(request, project) if isinstance(project, Project) else {}
         return {**super().page_context(request, title, **more), **beside}
 
     def pages_of(self, request: HttpRequest, project: Project) -> list[ProjectPage]:
@@ -135,7 +135,8 @@ class ProjectAdmin(ScopedAdmin):
             for each in super().get_actions_detail(request, project.pk)
         ]
 
-    def _beside(self, request: HttpRequest, project: Project) -> dict[str, Any]:
+    def beside(self, request: HttpRequest, project: Project) -> dict[str, Any]:
+        """Return the context of the list of sections, for a page of the project."""
         pages = self.pages_of(request, project)
         return {
             "sections": lines(

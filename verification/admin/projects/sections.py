@@ -127,7 +127,7 @@ SECTIONS = (
     SettingsSection(
         "protection",
         PROTECTION,
-        gettext_lazy("Attacks"),
+        gettext_lazy("Fraud protection"),
         gettext_lazy(
             "Blocks SMS pumping and detects guessed codes. Active blocks are listed under Traffic guard in the menu."
         ),
@@ -199,7 +199,7 @@ SECTIONS = (
     SettingsSection(
         "alerts",
         OPERATION,
-        gettext_lazy("Alerts"),
+        gettext_lazy("Alert destinations"),
         gettext_lazy("Who is notified of used-up budgets, blocks and failing providers."),
         SETTABLE_GROUPS["Alerts"],
         changed_in=AlertService,
@@ -257,6 +257,8 @@ def lines(
     match = request.resolver_match
     action = match.url_name.removeprefix("verification_project_") if match and match.url_name else ""
     current = section_of(request).slug if request.path == own else _SECTION_OF_STEP.get(action, "")
+    if not current and request.path == reverse("admin:verification_alertservice_changelist"):
+        current = "alerts"
     parts: dict[StrOrPromise, list[SectionLink]] = {}
     for section in SECTIONS:
         if _is_open(section, request, project):
