@@ -9,12 +9,13 @@ from django.contrib.sessions.models import Session as PanelSession
 from django.core import mail
 from django.test import Client
 from django.urls import get_resolver, reverse
+from django.utils import timezone
 
 from providers.registry import adapter_class
 from tests.commands.running import run
 from verification.contrib.public_demo import season, world
 from verification.core import caching
-from verification.models import AuditEntry, Message, Project, Provider, Recipient, Session
+from verification.models import AuditEntry, DailySpend, Message, Project, Provider, Recipient, Session
 from verification.services.delivery.sweep import sweep_once
 from verification.services.maintenance.demo import path, read_demo
 
@@ -83,6 +84,20 @@ def test_a_visitor_sees_the_panel_without_a_login_and_the_season_on_it(demo):
         listed = client.get(reverse(f"admin:verification_{name}_changelist"))
         assert listed.status_code == 200, name
         assert "/add/" not in listed.content.decode(), name
+
+
+def test_the_story_of_the_user_without_a_code_says_why_no_other_provider_was_tried(demo):
+    [session] = Session.objects.filter(recipient__address=season.UNLUCKY).order_by("created_at")[:1]
+    story = Client().get(reverse("admin:verification_session_change", args=(session.pk,))).content.decode()
+    assert "Northwind was skipped" in story and "It does not serve numbers with this prefix." in story
+    assert "first in priority order" not in story and "reason was not recorded" not in story
+
+
+def test_the_channels_budget_counts_todays_messages(demo):
+    shop = Project.objects.get(name=season.SHOP)
+    today = Message.objects.filter(project=shop, created_at__date=timezone.now().date(), is_counted=True)
+    [spend] = DailySpend.objects.filter(project=shop)
+    assert spend.messages == today.count()
 
 
 def test_no_whole_recipient_of_the_season_is_shown(demo):

@@ -18,6 +18,7 @@ from verification.contrib.public_demo.season_facts import (
     COUNTRIES,
     PRICES,
     RATES,
+    SERVED_BY_ONE,
     SHARE_OF_HOURS,
     TEXT_WORKS,
     Country,
@@ -35,6 +36,7 @@ OWNER, PASSWORD = "mara", "a season of codes"  # noqa: S105  (of a database that
 BATCH = 2_000  # rows that one statement writes
 UNLUCKY = "+447400123456"  # who got no code yesterday at noon
 Draw = Callable[[int, str], int]  # a second text's id and a session's, to a number below 100
+NO_CREDIT = "the account has no credit left"
 PATIENCE = timedelta(seconds=SESSION_SECONDS)
 
 
@@ -162,9 +164,9 @@ def attempt(season: Season, message: Any, name: str, country: Country, outcome: 
             outcome=outcome,
             provider_message_id=f"{name[:2].lower()}-{message.pk:x}" if is_sent else None,
             provider_status="" if is_sent else "402",
-            error="" if is_sent else "The account has no credit left.",
+            error="" if is_sent else NO_CREDIT,
             latency_ms=season.chance.randint(90, 480),
-            choice="order" if place == 0 else "instead",
+            choice=choice_of(country, place),
             segments=1 if is_sent else None,
             price=price.amount if is_sent and price else None,
             currency=price.currency if is_sent and price else None,
@@ -173,6 +175,20 @@ def attempt(season: Season, message: Any, name: str, country: Country, outcome: 
     )
     if is_sent:
         message.provider_message_id = f"{name[:2].lower()}-{message.pk:x}"
+
+
+def choice_of(country: Country, place: int) -> str:
+    """Return why the service asks this provider of the country."""
+    if len(country.order) == 1:
+        return "only"
+    if place:
+        return "next"
+    return "rule" if has_rule(country) else "order"
+
+
+def has_rule(country: Country) -> bool:
+    """Return whether a routing rule puts the country's first provider before the first of all."""
+    return len(country.order) > 1 and country.order[0] != next(iter(PRICES))
 
 
 def session_id(at: datetime, chance: random.Random) -> str:
@@ -225,6 +241,7 @@ def fill(
         season.write()
         if ago % 10 == 0:
             say(f"{days - ago} days written")
+    spent(season.project, now)
     told(season)
     season_rows.add_rows(season.project, season.recipients, now, season.chance, has_callers=not is_sandbox)
     say("counting")
@@ -264,14 +281,15 @@ def shop(now: datetime, *, is_sandbox: bool, draw: Draw | None) -> Season:
             name=name,
             values={} if is_sandbox else {"url": f"https://api.{name.lower()}.example/send", "body": BODY},
         )
-        Provider.objects.filter(pk=row.pk).update(priority=place)
+        never = [code for code, only in SERVED_BY_ONE.items() if only != name]
+        Provider.objects.filter(pk=row.pk).update(priority=place, except_prefixes=never)
         price_lists.replace(row, price_lists.read(table), number=0)
         row.refresh_from_db()
         row.book = prices.book_of(row.pk, row.price_list)  # type: ignore[attr-defined]  # kept beside the row
         providers[name] = row
     assert Price.objects.exists()
-    for country in COUNTRIES:  # whose first provider is not the first of all
-        if country.order[0] != next(iter(providers)):
+    for country in COUNTRIES:
+        if has_rule(country):
             first = providers[country.order[0]]
             RoutingRule.objects.create(project=project, provider=first, country=country.code, percent=100)
     MessageTemplate.objects.create(
@@ -303,6 +321,16 @@ def known(season: Season, number: str, day: datetime) -> str:
     return number
 
 
+def spent(project: Any, now: datetime) -> None:
+    """Count today's messages in the channel's budget, as the service does when it queues them."""
+    from verification.models import DailySpend, Message
+
+    today = Message.objects.filter(project=project, created_at__gte=now.replace(hour=0, minute=0, second=0))
+    counted = today.filter(is_counted=True)
+    DailySpend.objects.create(project=project, channel="sms", day=now.date(), messages=counted.count())
+    counted.update(is_budgeted=True)
+
+
 def told(season: Season) -> None:
     """Add what the service would have told of the outages: openings of breakers, and alerts."""
     from verification.models import Alert, BreakerOpening
@@ -314,13 +342,13 @@ def told(season: Season) -> None:
         opened, closed = outage.since + timedelta(minutes=4), outage.until + timedelta(minutes=3)
         if not outage.country:
             BreakerOpening.objects.create(
-                provider=provider, opened_at=opened, closed_at=closed, reason="The account has no credit left."
+                provider=provider, opened_at=opened, closed_at=closed, reason=f"{NO_CREDIT.capitalize()}."
             )
         Alert.objects.create(
             project=season.project,
             kind="provider",
             key=f"{provider.pk} out_of_funds {opened:%Y-%m-%d}",
             title=f"{provider.name} is out of funds",
-            detail="It answered: The account has no credit left. Top up the account.",
+            detail=f"It answered: {NO_CREDIT}. Top up the account.",
             created_at=opened,
         )

@@ -43,6 +43,8 @@ PRICES = {  # in the currency that the vendor charges
     "Bluebird": "to,price,currency,per\ndefault,0.0560,GBP,segment\nGB,0.0310,GBP,segment\nDE,0.0620,GBP,segment\n"
     "US,0.0110,GBP,segment",
 }
+# The calling codes that one provider alone serves: the others' contracts leave them out, so none takes over there.
+SERVED_BY_ONE = {"+44": "Bluebird", "+998": "Northwind"}
 RATES = {"USD": "0.92", "GBP": "1.17"}  # into EUR, the currency of account
 TEXT_WORKS = {False: 0.86, True: 0.91}  # of those whom a code reached: by the present text, and by the second one
 
