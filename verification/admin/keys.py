@@ -50,7 +50,7 @@ class RotateKeyForm(forms.Form):
         choices=OVERLAPS,
         initial=str(DAY),
         label=gettext_lazy("Keep the old key valid for"),
-        help_text=gettext_lazy("Both keys work meanwhile, so you can switch your callers one by one."),
+        help_text=gettext_lazy("Both keys work meanwhile, so you can update your servers one at a time."),
         widget=UnfoldAdminSelectWidget,
     )
     lifetime = forms.ChoiceField(
@@ -79,7 +79,7 @@ class KeyStateFilter(admin.SimpleListFilter):
 @admin.register(ApiKey)
 class KeyAdmin(KeyColumns, ScopedAdmin):
     viewers = Right.USE_KEYS
-    empty_text = gettext_lazy("Apps need an API key, servers a secret key.")
+    empty_text = gettext_lazy("Use an API key in apps and a secret key on your server.")
     list_display = ("key", "kind_label", "project", "state", "created", "expires", "last_used", "rotate_link")
     list_filter = (KeyStateFilter, "kind")
     list_select_related = ("project", "created_by")

@@ -138,8 +138,7 @@ class Channel(models.Model):
         verbose_name=_("countries"),
         most=MAX_COUNTRIES,
         help_text=_(
-            "Limits this channel to some of the project's countries, each in two letters such as DE. Leave empty for"
-            " all of the project's countries."
+            "Limits this channel to some of the project's countries. Leave empty for all of the project's countries."
         ),
     )
     session_seconds = models.PositiveSmallIntegerField(

@@ -141,7 +141,7 @@
     const paste = make("details", { className: "ww-picker-paste" }, make("summary", { textContent: field.dataset.sayPaste }));
     field.before(box);
     box.after(paste);
-    paste.append(field);
+    paste.append(field, make("p", { className: "ww-help", textContent: field.dataset.sayFormat }));
     drawChosen();
     drawList();
   }

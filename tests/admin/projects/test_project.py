@@ -212,7 +212,11 @@ def test_the_first_keys_of_a_project_are_shown_once(panel):
 
 def test_the_first_keys_page_says_which_secrets_are_shown_once(panel):
     values = {"name": "New one", "site_url": "", "language": "en"}
-    context = panel.as_("root").post(reverse("admin:verification_project_add"), values).context
+    page = panel.as_("root").post(reverse("admin:verification_project_add"), values)
+    context = page.context
+    head = page.content.decode().partition("<main")[0].partition("header-inner")[2]
+    assert context["title"] == "Your keys"
+    assert ">Keys</span>" in head and ">Add</span>" not in head
     notes = {name: note for name, _, note in context["secrets"]}
     assert context["warning"].startswith("Copy these keys now;")
     assert "view it again" in notes["Webhook secret"]

@@ -33,7 +33,15 @@ _WORDS = {
 }
 
 
-class CountriesField(LinesField):
+class PickedField(LinesField):
+    """A list that is picked. Only who pastes one needs to know how it is written, so the help does not say it."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.help_text = options.get("help_text", "")
+
+
+class CountriesField(PickedField):
     """A list of countries, as codes or English names."""
 
     def __init__(self, **options: Any) -> None:
@@ -45,6 +53,7 @@ class CountriesField(LinesField):
             find=gettext_lazy("Find a country, such as Germany, DE or +49"),
             empty=gettext_lazy("None selected: no restriction"),
             some=gettext_lazy("Selected: {number}. All others are refused."),
+            format=gettext_lazy("Two letters or English names, such as DE or Germany. One per line."),
         )
 
     def to_python(self, value: Any) -> list[str]:
@@ -57,7 +66,7 @@ def show_prices(field: forms.Field, project: Project) -> None:
     field.widget.attrs["data-prices"] = json.dumps(prices)
 
 
-class LanguagesField(LinesField):
+class LanguagesField(PickedField):
     """A list of languages; those with a built-in text are suggested."""
 
     def __init__(self, **options: Any) -> None:
@@ -68,6 +77,7 @@ class LanguagesField(LinesField):
             find=gettext_lazy("Find a language, such as German or de"),
             empty=gettext_lazy("None selected: every language with a text"),
             some=gettext_lazy("Selected: {number}"),
+            format=gettext_lazy("Such as de or pt-BR. One per line."),
         )
 
 

@@ -28,7 +28,7 @@ def _secret_field(label: StrOrPromise) -> forms.CharField:
         required=False,
         max_length=MAX_SECRET_LENGTH,
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
-        help_text=_("It is stored encrypted and not shown again. Left empty, what is stored stays."),
+        help_text=_("It is stored encrypted and not shown again. Leave empty to keep the stored value."),
     )
 
 

@@ -33,7 +33,14 @@ class InvitationForm(forms.Form):
         widget=UnfoldAdminEmailInputWidget(attrs={"autocomplete": "off"}),
     )
     role = forms.ChoiceField(
-        label=gettext_lazy("Role"), choices=Role.choices, initial=Role.SUPPORT, widget=UnfoldAdminSelectWidget
+        label=gettext_lazy("Role"),
+        choices=Role.choices,
+        initial=Role.SUPPORT,
+        help_text=gettext_lazy(
+            "Owner: everything. Developer: everything but people, lifting blocks and forgetting recipients. Analyst:"
+            " figures and costs. Support: sessions, messages, lifting blocks and forgetting recipients."
+        ),
+        widget=UnfoldAdminSelectWidget,
     )
     sees_addresses = forms.BooleanField(
         required=False,

@@ -226,7 +226,7 @@ class ProjectAdmin(ScopedAdmin):
         return self.show_secrets(
             request,
             obj,
-            title=_("First keys"),
+            title=_("Your keys"),
             warning=_("Copy these keys now; you won't see them again."),
             secrets=[
                 (_("API key"), new.api_key, _("For browsers and apps. Valid until revoked.")),

@@ -172,7 +172,7 @@ SECTIONS = (
         "keys",
         INTEGRATION,
         gettext_lazy("API keys"),
-        gettext_lazy("Apps need an API key, servers a secret key."),
+        gettext_lazy("Use an API key in apps and a secret key on your server."),
         inlines=(KeyInline,),
         steps=("issue_key",),
     ),

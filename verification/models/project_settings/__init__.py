@@ -74,7 +74,9 @@ class Basics(SettingGroup):
             " before the first session or message."
         ),
     )
-    site_url = models.URLField(_("site"), blank=True, help_text=_("Default link for channels."))
+    site_url = models.URLField(
+        _("site"), blank=True, help_text=_("Your website. Channels without a link of their own use it.")
+    )
 
     class Meta:
         abstract = True
@@ -187,9 +189,7 @@ class ChannelsAndCountries(SettingGroup):
         CountryField(max_length=2),
         verbose_name=_("countries"),
         most=MAX_COUNTRIES,
-        help_text=_(
-            "Countries whose phone numbers are allowed, each in two letters such as DE. Leave empty for all countries."
-        ),
+        help_text=_("Countries whose phone numbers are allowed. Leave empty for all countries."),
     )
     allow_voip = models.BooleanField(
         _("allow VoIP numbers"),

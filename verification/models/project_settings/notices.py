@@ -31,7 +31,7 @@ class Events(SettingGroup):
         blank=True,
         default="",
         db_default="",
-        help_text=_("An https URL that receives each of these events, signed like a callback."),
+        help_text=_("An https URL that receives each of these events, signed with the project's webhook secret."),
     )
     event_recipients = models.BooleanField(
         _("full recipient addresses"),
@@ -66,7 +66,7 @@ class Alerts(SettingGroup):
         _("alert webhook URL"),
         max_length=URL_MAX_LENGTH,
         blank=True,
-        help_text=_("An https URL that receives each alert, signed like a callback."),
+        help_text=_("An https URL that receives each alert, signed with the project's webhook secret."),
     )
     balance_alert_days = with_unit(
         _("days"),
@@ -74,9 +74,7 @@ class Alerts(SettingGroup):
             _("low-balance warning"),
             default=7,
             validators=[MaxValueValidator(MAX_BALANCE_DAYS)],
-            help_text=_(
-                "Days left: alerts you when a provider's balance would run out sooner at last week's rate. 0 = off."
-            ),
+            help_text=_("Alert when a balance would last fewer than this many days at last week's rate. 0 = off."),
         ),
     )
     alert_quiet_hours = QuietHoursField(

@@ -105,7 +105,7 @@ class TrafficGuard(SettingGroup):
         unit=_("days"),
     )
     guard_network_countries = limit_field(
-        _("countries of one network"),
+        _("countries per client network"),
         3,
         _("Countries one client network may request codes for in a day while hardly any are verified."),
         is_added=True,
@@ -199,7 +199,7 @@ class Guessing(SettingGroup):
         unit=_("wrong codes in 5 minutes"),
     )
     guess_heavy = figure_field(
-        _("wrong codes: heavy attack"),
+        _("wrong codes that count as a heavy attack"),
         500,
         _("Same count; above this, a heavy attack is assumed."),
         most=1_000_000,

@@ -122,7 +122,7 @@ class RiskChecks(SettingGroup):
             default=75,
             db_default=75,
             validators=(MinValueValidator(1), MaxValueValidator(100)),
-            help_text=_("Numbers with this SMS pumping score from Twilio, or a higher one, get no code. 1 to 100."),
+            help_text=_("Block numbers with this Twilio SMS pumping score or a higher one. 1 to 100."),
         ),
     )
     risk_swap_hours = with_unit(
@@ -141,7 +141,10 @@ class RiskChecks(SettingGroup):
         blank=True,
         default="",
         db_default="",
-        help_text=_("An https URL that gets a request, signed like a callback. It must answer within 0.3 seconds."),
+        help_text=_(
+            "An https URL that gets a request, signed with the project's webhook secret. It must answer within 0.3"
+            " seconds."
+        ),
     )
     risk_twilio_account = _text(_("Twilio account"), _("Account SID, or the SID of an API key."))
     risk_twilio_secret = _secret(_("Twilio secret"), _("Auth token, or the secret of the API key."))
