@@ -15,11 +15,14 @@ from verification.core import crypto
 from verification.core.addresses import AddressInvalid, parse_test_address
 from verification.core.crypto import decrypt, encrypt
 from verification.core.errors import UserError
-from verification.core.session_rules import LENGTHS_IN_WORDS, code_pattern
+from verification.core.session_rules import LONG_CODE, SHORT_CODE, code_pattern
 from verification.models import Project, TestLogin
 
 MAX_TEST_LOGINS = 50  # rows of a project: app reviewers and automated tests need a few, and every process reads them
-CODE_FORM = format_lazy(gettext_lazy("{lengths_in_words} letters and digits."), lengths_in_words=LENGTHS_IN_WORDS)
+CODE_FORM = format_lazy(
+    gettext_lazy("{lengths_in_words} letters and digits."),
+    lengths_in_words=format_lazy(gettext_lazy("{names} or {last}"), names=SHORT_CODE, last=LONG_CODE),
+)
 _TEST_CODE = re.compile(code_pattern("0-9A-Z"))
 
 
