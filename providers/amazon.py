@@ -17,7 +17,7 @@ from providers.http.libraries import LibraryCall
 REGION = r"[a-z]{2,4}(?:-[a-z]{2,12}){1,3}-[0-9]{1,2}"
 ACCOUNT = (
     Setting("region", _("Region"), required=True, help=_("Such as eu-central-1; the region must support SMS.")),
-    Setting("access_key_id", _("Access key id"), required=True),
+    Setting("access_key_id", _("Access key ID"), required=True),
     Setting("secret_access_key", _("Secret access key"), SettingKind.SECRET, required=True),
 )
 BASE_URL = Setting("base_url", _("API URL"), SettingKind.URL, help=_("Leave empty for Amazon's default in the region."))

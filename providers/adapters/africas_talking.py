@@ -78,7 +78,7 @@ class Adapter(base.Adapter):
     tells_balance = True
     receipt_window_seconds = base.RECEIPT_WINDOW_SECONDS
     declared = (
-        Setting("username", _("User name"), required=True, help=_("The app's username; “sandbox” in the sandbox.")),
+        Setting("username", _("Username"), required=True, help=_("The app's username; “sandbox” in the sandbox.")),
         Setting("api_key", _("API key"), SettingKind.SECRET, required=True),
         Setting(
             "sender", _("Sender"), help=_("A registered name or short code. Leave empty for the vendor's default.")

@@ -146,7 +146,7 @@ class Adapter(base.Adapter):
         ),
         Setting(
             "max_price",
-            _("Highest price of a message"),
+            _("Maximum price per message"),
             help=_("In US dollars, such as 0.25. Leave empty for no limit."),
         ),
         amazon.BASE_URL,

@@ -49,7 +49,12 @@ class Adapter(base.Adapter):
     declared = (
         Setting("access_key", _("Access key"), SettingKind.SECRET, required=True),
         Setting("workspace_id", _("Workspace ID"), required=True),
-        Setting("channel_id", _("Channel ID"), required=True, help=_("Of an SMS channel, which defines the sender.")),
+        Setting(
+            "channel_id",
+            _("Channel ID"),
+            required=True,
+            help=_("The ID of an SMS channel; the channel defines the sender."),
+        ),
         Setting(
             "signing_key",
             _("Webhook signing key"),

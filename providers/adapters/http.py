@@ -229,7 +229,7 @@ class Adapter(base.Adapter):
         answer = self.http.request("OPTIONS", url, headers=self._headers(_SAMPLE), auth=self._auth(), wants_body=False)
         if answer.status == 401:
             return base.Health(
-                False, "The gateway rejects the credentials with HTTP 401. Correct the user name, password or headers."
+                False, "The gateway rejects the credentials with HTTP 401. Correct the username, password or headers."
             )
         return base.Health.reached(f"The gateway answers OPTIONS with HTTP {answer.status}")
 

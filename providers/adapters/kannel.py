@@ -207,7 +207,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
             "Kannel calls the request malformed (HTTP 400)", Outcome.MISCONFIGURED, provider_status=status
         )
     if answer.status == 403:
-        text = "Kannel rejects the user name and password, or this address (HTTP 403)"
+        text = "Kannel rejects the username and password, or this address (HTTP 403)"
         raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
     raise classify_status(answer)
 

@@ -60,7 +60,7 @@ MAX_WINDOW = 1_000  # unanswered messages on one bind.
 STATE = "binds"  # the name under which the worker stores the state of its binds.
 STATE_SECONDS = int(3 * STATE_INTERVAL_SECONDS)  # the life of that state: two reports may be missed.
 
-_AUTO = (("auto", _("From the sender")),)
+_AUTO = (("auto", _("Determined by the sender")),)
 _LONGEST = {"system_id": 15, "password": 64, "system_type": 12, "service_type": 5, "sender": 20}
 
 
@@ -81,7 +81,7 @@ class Adapter(base.Adapter):
         ),
         Setting("port", _("Port"), SettingKind.NUMBER, default=2775),
         Setting("tls", "TLS", SettingKind.BOOLEAN, default=True, help=_("Without it only in an allowed network.")),
-        Setting("system_id", _("System id"), required=True),
+        Setting("system_id", _("System ID"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
         Setting("system_type", _("System type"), help=_("Usually empty.")),
         Setting("sender", _("Sender"), help=_("A name or a number. Leave empty to let the message centre choose.")),
@@ -94,10 +94,10 @@ class Adapter(base.Adapter):
         ),
         Setting(
             "binds",
-            _("Binds for sending"),
+            _("Connections for sending (binds)"),
             SettingKind.NUMBER,
             default=1,
-            help=_("Per connections worker. No more than your account allows."),
+            help=_("For each worker that keeps connections open. No more than your account allows."),
         ),
         Setting("window", _("Window"), SettingKind.NUMBER, default=10, help=_("Unacknowledged messages per bind.")),
         Setting(
@@ -160,7 +160,7 @@ class Adapter(base.Adapter):
             SettingKind.CHOICE,
             default="auto",
             choices=_AUTO + TYPES_OF_NUMBER,
-            help=_("From the sender: 5 for a name, 3 for a short number, otherwise 1."),
+            help=_("Determined by the sender: 5 for a name, 3 for a short number, otherwise 1."),
         ),
         Setting(
             "source_npi",
@@ -168,7 +168,7 @@ class Adapter(base.Adapter):
             SettingKind.CHOICE,
             default="auto",
             choices=_AUTO + NUMBERING_PLANS,
-            help=_("From the sender: 1 for an international number, otherwise 0."),
+            help=_("Determined by the sender: 1 for an international number, otherwise 0."),
         ),
         Setting("dest_ton", _("Recipient's type of number"), SettingKind.CHOICE, default="1", choices=TYPES_OF_NUMBER),
         Setting("dest_npi", _("Recipient's numbering plan"), SettingKind.CHOICE, default="1", choices=NUMBERING_PLANS),

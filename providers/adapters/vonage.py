@@ -132,8 +132,8 @@ class Adapter(base.Adapter):
             SettingKind.BOOLEAN,
             default=False,
             help=_(
-                "Turn on after entering this provider's webhook URL there. Otherwise, URLs longer than 100"
-                " characters get no reports."
+                "Turn on after entering this provider's webhook URL there. If this is off and the webhook"
+                " URL is longer than 100 characters, no reports arrive."
             ),
         ),
         Setting("base_url", _("API URL"), SettingKind.URL, default="https://rest.nexmo.com"),

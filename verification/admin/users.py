@@ -70,7 +70,7 @@ class NewAccountForm(UserCreationForm):
 @admin.register(User)
 class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  # not generic at run time
     viewers = adders = changers = deleters = Who.SUPERUSERS
-    intro = gettext_lazy("To invite somebody to a project, open the project and choose People.")
+    intro = gettext_lazy("To invite someone to a project, open the project and choose People.")
     form = AccountForm
     add_form = NewAccountForm
     change_password_form = AdminPasswordChangeForm

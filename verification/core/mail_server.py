@@ -19,7 +19,7 @@ WITHOUT_SERVER = (
 MAIL_ERRORS = (smtplib.SMTPException, OSError, ValueError)
 NOT_SET_UP = gettext_noop("No mail server is set up, so the e-mail was only written to the worker's log")
 _WORDS = (  # the first that fits
-    (smtplib.SMTPAuthenticationError, gettext_noop("The mail server rejected the user name or password of EMAIL_URL")),
+    (smtplib.SMTPAuthenticationError, gettext_noop("The mail server rejected the username or password of EMAIL_URL")),
     (smtplib.SMTPRecipientsRefused, gettext_noop("The mail server rejected the recipients' addresses")),
     (smtplib.SMTPSenderRefused, gettext_noop("The mail server rejected the sender's address (EMAIL_FROM)")),
     (smtplib.SMTPServerDisconnected, gettext_noop("The mail server closed the connection")),

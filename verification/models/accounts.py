@@ -32,7 +32,7 @@ class Right(Enum):
 
     SEE = _("View the overview, figures, costs, scorecards, and the configuration without secrets")
     SEE_TRAFFIC = _("View sessions, messages, callbacks, refusals and alerts, with recipients masked")
-    HELP_USERS = _("Lift suppressions and traffic-guard blocks; forget recipients")
+    HELP_USERS = _("Lift suppressions and traffic-guard blocks; erase recipients' data")
     CHANGE = _("Change settings, channels, providers, prices, texts and lists; send tests, resend callbacks")
     USE_KEYS = _("Create, rotate and revoke keys; the webhook secret, test logins and the inbox")
     READ_AUDIT = _("View the audit log, including who viewed which recipient")

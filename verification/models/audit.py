@@ -68,7 +68,7 @@ class AuditEntry(models.Model):
 
     at = models.DateTimeField(db_default=Now())
     who = models.CharField(_("who"), max_length=150, help_text=_("A panel user, command or process."))
-    address = models.GenericIPAddressField(null=True, help_text=_("The client's."))
+    address = models.GenericIPAddressField(null=True, help_text=_("The client's IP address."))
     action = models.CharField(max_length=200)
     project = models.ForeignKey(
         "verification.Project",

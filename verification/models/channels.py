@@ -265,9 +265,7 @@ class Provider(models.Model):
     secrets = models.BinaryField(_("secrets"), null=True, editable=False)
     hook_secret = models.BinaryField(_("hook secret"), editable=False)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
-    checked_at = models.DateTimeField(
-        null=True, editable=False, help_text=_("When a check last found its settings working.")
-    )
+    checked_at = models.DateTimeField(null=True, editable=False, help_text=_("When its settings last passed a check."))
 
     objects = Providers["Provider"].as_manager()
 

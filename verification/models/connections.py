@@ -21,7 +21,7 @@ class IdentityConnection(models.Model):
     ``options`` are those that the system's file in ``contrib/connections/systems`` declares.
     """
 
-    public_id = models.UUIDField(_("public id"), default=uuid.uuid4, unique=True, editable=False)
+    public_id = models.UUIDField(_("public ID"), default=uuid.uuid4, unique=True, editable=False)
     project = models.ForeignKey(
         Project, verbose_name=_("project"), on_delete=models.CASCADE, related_name="connections"
     )
@@ -31,7 +31,9 @@ class IdentityConnection(models.Model):
     secret = models.BinaryField(_("secret"), editable=False)
     options = models.JSONField(_("options"), default=dict, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
-    last_used_at = models.DateTimeField(_("last used at"), null=True, editable=False, help_text=_("To the minute."))
+    last_used_at = models.DateTimeField(
+        _("last used at"), null=True, editable=False, help_text=_("Accurate to one minute.")
+    )
 
     class Meta:
         ordering = ("name", "id")

@@ -95,7 +95,9 @@ class HostedPage(models.Model):
         default=HandOver.FORM,
         help_text=_("How the token is returned. Never in the query string, which would end up in logs."),
     )
-    logo = models.BinaryField(_("logo"), null=True, editable=False, help_text=_("A PNG re-encoded from its pixels."))
+    logo = models.BinaryField(
+        _("logo"), null=True, editable=False, help_text=_("A PNG, re-encoded so that it contains only the image.")
+    )
     key = models.OneToOneField(
         ApiKey, verbose_name=_("key"), null=True, on_delete=models.SET_NULL, editable=False, related_name="+"
     )

@@ -47,7 +47,7 @@ class ApiKey(models.Model):
     )
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
     revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True, editable=False)
-    last_used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="To the minute.")
+    last_used_at = models.DateTimeField(null=True, blank=True, editable=False, help_text="Accurate to one minute.")
 
     objects = KeyQuerySet.as_manager()
 

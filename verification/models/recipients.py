@@ -159,7 +159,7 @@ class TestLogin(models.Model):
     project = models.ForeignKey(
         Project, verbose_name=_("project"), on_delete=models.CASCADE, related_name="test_logins"
     )
-    to = models.CharField(_("to"), max_length=254, help_text=_("The phone number (E.164) or e-mail address."))
+    to = models.CharField(_("recipient"), max_length=254, help_text=_("The phone number (E.164) or e-mail address."))
     code_encrypted = models.BinaryField(_("code encrypted"), editable=False)
     revision = models.UUIDField(
         db_default=RandomUUID(),

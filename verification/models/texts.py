@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from verification.core.formats import language_in_sentence
 from verification.models.channels import ChannelType
@@ -20,7 +21,9 @@ class MessageTemplate(models.Model):
     )
     channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
     language = LanguageField(_("language"), max_length=LANGUAGE_MAX_LENGTH)
-    subject = models.CharField(_("subject"), max_length=200, blank=True, help_text=_("For e-mail."))
+    subject = models.CharField(
+        pgettext_lazy("e-mail", "subject"), max_length=200, blank=True, help_text=_("For e-mail.")
+    )
     text = models.TextField(_("text"), max_length=1_000)
 
     class Meta:
@@ -44,7 +47,7 @@ class TextVariant(models.Model):
     )
     channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
     language = LanguageField(_("language"), max_length=LANGUAGE_MAX_LENGTH)
-    subject = models.CharField(_("subject"), max_length=200, blank=True)
+    subject = models.CharField(pgettext_lazy("e-mail", "subject"), max_length=200, blank=True)
     text = models.TextField(_("text"), max_length=1_000)
     share = models.PositiveSmallIntegerField(_("share"), help_text="Percent of the sessions that get it.")
     since = models.DateTimeField(_("since"), db_default=Now(), help_text="Sessions created since then count.")

@@ -72,7 +72,7 @@ def test_the_preview_shows_what_was_typed_and_saves_nothing(panel):
     response = panel.as_("owner").post(PREVIEW, values)
     shown = response.content.decode()
     assert "471836 by &lt;b&gt;Ours&lt;/b&gt;\n<mark>’</mark>" in shown
-    assert "2 SMS: 83 of 134 characters, UCS-2." in shown and "Without it: 1 SMS." in shown
+    assert "2 SMS: 83 of 134 characters, UCS-2." in shown and "Without special characters: 1 SMS." in shown
     assert not MessageTemplate.objects.filter(language="en").exists()
 
 
@@ -169,7 +169,7 @@ def test_the_saved_text_is_sent_to_oneself_in_its_language(panel):
     message = Message.objects.get(recipient__address=NUMBER)
     assert response.url == reverse("admin:verification_message_change", args=(message.pk,)) + "?live"
     assert (message.language, message.session_id, message.channel) == ("de", None, "sms")
-    line = AuditEntry.objects.get(action__startswith="Sent themselves a text")
+    line = AuditEntry.objects.get(action__startswith="Sent a text to themselves")
     assert line.project_id == panel.project.pk and NUMBER not in line.action + line.object_label
 
 

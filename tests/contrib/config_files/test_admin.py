@@ -163,7 +163,7 @@ def test_others_find_no_page(panel, name):
     [
         ("", "Choose a file, or paste its text."),
         ("a: [", "This is not YAML"),
-        ("a" * (MAX_BYTES + 1), "more than 64 kB"),
+        ("a" * (MAX_BYTES + 1), "larger than 64 kB"),
         ({}, "only accepts a file with one project"),
         ({"Ours": {}, "Theirs": {}}, "only accepts a file with one project"),
         (

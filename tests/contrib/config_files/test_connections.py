@@ -100,4 +100,4 @@ def test_a_connection_of_another_system_is_another_connection():
     apply({"Okta": OKTA})
     with pytest.raises(FileRefused) as refused:
         apply({"Okta": OTHER})
-    assert "it is one of okta. Take another name." in str(refused.value)
+    assert "a connection of okta already has this name. Choose another." in str(refused.value)

@@ -97,8 +97,8 @@ def _save(model_admin: Any, request: HttpRequest) -> str:
         mine.filter(pk=same.pk).update(query=query, name=name)
     elif mine.count() >= MAX_VIEWS:
         said = ngettext(
-            "You can save {number} view of a list. Delete one first.",
-            "You can save {number} views of a list. Delete one first.",
+            "You can save at most {number} view per list. Delete one first.",
+            "You can save at most {number} views per list. Delete one first.",
             MAX_VIEWS,
         )
         messages.warning(request, said.format(number=MAX_VIEWS))

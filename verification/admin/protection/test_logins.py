@@ -36,7 +36,7 @@ class TestLoginForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
     )
 
     class Meta:
-        labels = {"to": gettext_lazy("Recipient"), "expires_at": gettext_lazy("Expires")}
+        labels = {"expires_at": gettext_lazy("Expires")}
         help_texts = {
             "to": gettext_lazy(
                 "A phone number such as +4915112345678 (it doesn't have to exist) or an e-mail address."

@@ -35,7 +35,7 @@ ON_ITS_WAY = gettext_lazy("The message is being sent. Its page shows what happen
 
 class RecipientForm(forms.Form):
     to = forms.CharField(
-        label=gettext_lazy("To"),
+        label=gettext_lazy("Recipient"),
         max_length=ADDRESS_MAX_LENGTH,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
         help_text=gettext_lazy("Your own number with country code, or your e-mail address."),
@@ -78,7 +78,7 @@ def send_text_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
         if why := form_tokens.spend(request):
             model_admin.message_user(request, why, messages.WARNING)
             return HttpResponseRedirect(request.get_full_path())
-        done = gettext_noop("Sent themselves a text")
+        done = gettext_noop("Sent a text to themselves")
         if message_id := send(form, project, channel, row=project, done=done, language=language):
             model_admin.message_user(request, ON_ITS_WAY)
             return HttpResponseRedirect(live_page_url(message_id))

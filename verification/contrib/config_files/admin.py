@@ -85,7 +85,7 @@ class FileForm(forms.Form):
             raise forms.ValidationError(_("Choose a file, or paste its text."))
         if len(text.encode()) > MAX_BYTES:
             raise forms.ValidationError(
-                _("The file has more than {number} kB. The operator applies larger ones: manage.py apply.").format(
+                _("The file is larger than {number} kB. The operator applies larger ones: manage.py apply.").format(
                     number=MAX_BYTES // 1024
                 )
             )

@@ -65,7 +65,7 @@ def zitadel(call: Call, secret: str, *, now: float) -> None:
 
 
 def shared_secret(call: Call, secret: str, *, header: str = "") -> None:
-    """Check the secret itself: as a Basic password, whatever the user name, a bearer token, or a header's whole text.
+    """Check the secret itself: as a Basic password, whatever the username, a bearer token, or a header's whole text.
 
     Without ``header`` it stands in ``Authorization``. Raises :class:`ProofInvalid`.
     """

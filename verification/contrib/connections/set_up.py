@@ -88,7 +88,8 @@ def _add(context: Any, name: str, values: Mapping[str, Any], path: tuple[Any, ..
 def _change(context: Any, row: IdentityConnection, values: Mapping[str, Any], path: tuple[Any, ...]) -> None:
     if row.system != values["system"]:
         raise context.refuse(
-            (*path, "system"), _("it is one of {system}. Take another name.").format(system=row.system)
+            (*path, "system"),
+            _("a connection of {system} already has this name. Choose another.").format(system=row.system),
         )
     kind, changed = registry.system_class(row.system), []
     if "channel" in values and values["channel"] != row.channel:

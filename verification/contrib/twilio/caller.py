@@ -1,4 +1,4 @@
-"""Basic authentication by a secret key: its user name is the project's Account SID or the key's own SID."""
+"""Basic authentication by a secret key: its username is the project's Account SID or the key's own SID."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Command(WatchwordCommand):
         parser.add_argument(
             "--owner",
             metavar="EMAIL",
-            help="Who runs the project in the panel: a user name or an e-mail address. For a new address the command "
+            help="Who runs the project in the panel: a username or an e-mail address. For a new address the command "
             "creates a user and shows the password once.",
         )
         parser.add_argument(
@@ -89,7 +89,7 @@ def find_or_make_user(name: str) -> tuple[User, str | None]:
     """The user of this name or e-mail address. A new one comes with its password."""
     found = list(User.objects.filter(Q(username=name) | Q(email__iexact=name))[:2])
     if len(found) > 1:
-        raise UserError(f"{name!r} matches two users. Pass the user name.")
+        raise UserError(f"{name!r} matches two users. Pass the username.")
     if found:
         return found[0], None
     try:

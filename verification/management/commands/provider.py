@@ -70,7 +70,7 @@ class Command(WatchwordCommand):
             metavar="NAME",
             action="append",
             default=[],
-            help="With set: remove a setting of the type, such as the user name and password of a login.",
+            help="With set: remove a setting of the type, such as the username and password of a login.",
         )
         parser.add_argument("--reason", default="", help="With disable: why, for the audit log.")
         parser.add_argument("--yes", action="store_true", help="With remove and prices: do it without asking.")

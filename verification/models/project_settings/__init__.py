@@ -108,7 +108,8 @@ class CodesAndTexts(SettingGroup):
         default=Assurance.NONE,
         db_default=Assurance.NONE.value,
         help_text=_(
-            "What the codes have to keep to. NIST's: six characters, a life of ten minutes at most, and none by e-mail."
+            "The standard that codes must meet. NIST requires at least six characters, a validity of at most ten"
+            " minutes, and no e-mail."
         ),
     )
     new_code_on_send = models.BooleanField(

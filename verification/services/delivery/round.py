@@ -62,7 +62,7 @@ def receipt_seconds(message: ClaimedMessage, adapter: Adapter | None = None) -> 
 class _LastRefusal:
     """The last refusal. ``retry_after``: the earliest retry any provider allows, in seconds; infinite if none does."""
 
-    error: str = "No enabled provider serves this channel."
+    error: str = "No active provider serves this channel."
     retry_after: float = math.inf
     may_have_sent: bool = False  # some provider was asked whose answer is not known
 

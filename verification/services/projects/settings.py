@@ -178,12 +178,12 @@ def check_assurance(project: Project) -> None:
     if project.assurance != Assurance.NIST:
         return
     if project.has_short_codes:
-        raise UserError(_("NIST SP 800-63B-4 asks for six characters or more: set code_length=6 too."))
+        raise UserError(_("NIST SP 800-63B-4 requires six characters or more: set code_length=6 too."))
     if project.session_seconds > NIST_SESSION_SECONDS:
         raise UserError(
-            _("NIST SP 800-63B-4 lets a code live for {seconds} seconds at most: lower session_seconds.").format(
-                seconds=NIST_SESSION_SECONDS
-            )
+            _(
+                "NIST SP 800-63B-4 allows a code to be valid for at most {seconds} seconds. Lower session_seconds."
+            ).format(seconds=NIST_SESSION_SECONDS)
         )
 
 

@@ -27,7 +27,7 @@ WORDS = {  # what is said of a size, here and by the script
     "doubles": _("Count as two characters: {names}"),
     "letters": _("This language needs UCS-2: {ucs2_single} characters per SMS instead of {gsm7_single}."),
     "wide": _("Not in the SMS alphabet: {value}."),
-    "without": _("{told} Without it: {segments} SMS."),
+    "without": _("{told} Without special characters: {segments} SMS."),
     "invisible": _("an invisible character"),
     "write": _("Replace {character} with {plain}"),
     "space": _("Replace {character} with a space"),

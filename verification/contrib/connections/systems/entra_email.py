@@ -41,7 +41,9 @@ class System(base.System):
             _("Application (client) ID"),
             _("Of the application that the extension's wizard has registered for this address."),
         ),
-        Option("keys_url", _("Address of the keys"), _("Where the tenant publishes its keys. Empty: Microsoft's own.")),
+        Option(
+            "keys_url", _("URL of the keys"), _("Where the tenant publishes its keys. Leave empty for Microsoft's.")
+        ),
     )
 
     @classmethod

@@ -39,7 +39,7 @@ from verification.services.records.decisions import RULES
 
 PAUSED = ANSWERS[Outcome.TEMPORARY].remedy  # a second provider
 UNDER_WAY = (MessageStatus.QUEUED, MessageStatus.SENDING)
-NO_PROVIDER = gettext_noop("No enabled provider serves this channel.")  # as services/delivery/round.py writes it
+NO_PROVIDER = gettext_noop("No active provider serves this channel.")  # as services/delivery/round.py writes it
 REDEEM = gettext_lazy("Have your server send the verify token to session/verify with the secret key within 60 seconds.")
 NOT_ENTERED = gettext_lazy(
     "The code was delivered but not entered. If this happens often, check the message text and your app's form; for"

@@ -88,7 +88,7 @@ ANSWERS: dict[str, OutcomeWords] = {
         gettext_lazy("Nothing is broken: the user requested many codes. Wait a few minutes or use another channel."),
     ),
     Outcome.RATE_LIMITED: OutcomeWords(
-        gettext_lazy("{name} limited our sending rate"),
+        gettext_lazy("{name} limited the sending rate"),
         Tone.FAIR,
         gettext_lazy("Ask {name} for a higher rate limit, or add a second provider to share the traffic."),
     ),

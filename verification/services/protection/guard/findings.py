@@ -40,11 +40,11 @@ OBSERVED = {  # what follows from a finding that the project only observes
         "In enforce mode the traffic guard would block SMS and calls to the country {subject}"
     ),
     GuardRule.NETWORK_COUNTRIES: gettext_lazy(
-        "In enforce mode the traffic guard would block SMS and calls that {subject} asks for"
+        "In enforce mode the traffic guard would block SMS and calls requested by {subject}"
     ),
 }
 OBSERVED_AT_FIRST = gettext_lazy(
-    "The project is new: only later would the traffic guard block SMS and calls to the country {subject}"
+    "The project is new, so the traffic guard does not block SMS and calls to the country {subject} yet"
 )
 
 
