@@ -23,6 +23,7 @@ from verification.models import Channel, ChannelType, Provider, Right, RoutingMo
 from verification.services.analytics import cost_budgets
 from verification.services.analytics.costs import account_currency
 from verification.services.projects.ceilings import lower_budget, platform, require_budget_below_ceiling, spent_today
+from verification.services.providers.accounts import last_position
 from verification.services.providers.routing import modes, require_routing
 
 ROUTING_CHOICES = (
@@ -130,6 +131,19 @@ class ChannelAdmin(ScopedAdmin):
     list_filter = ("type", "is_active")
     list_select_related = ("project",)
     ordering = ("project__name", "position", "id")
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Leave out the position of a new channel, which comes last."""
+        shown = super().get_fieldsets(request, obj)
+        if obj:
+            return shown
+        (title, first), *others = shown
+        return [(title, {"fields": [name for name in first["fields"] if name != "position"]}), *others]
+
+    def save_model(self, request: HttpRequest, obj: Channel, form: Any, change: bool) -> None:
+        if not change:
+            obj.position = last_position(obj.project)
+        super().save_model(request, obj, form, change)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "type") if obj else ()

@@ -13,6 +13,7 @@ from verification.core import networks
 from verification.management.commands.stats import collect
 from verification.models import GuardedSend, HourlyFigures, HourlyRefusals, KeyKind, Message, Project
 from verification.services.analytics import ranges, rollups
+from verification.services.maintenance import demo
 from verification.services.records import workers
 
 pytestmark = pytest.mark.django_db
@@ -142,6 +143,16 @@ def test_the_steps_lead_to_the_project_s_own_pages(panel):
     links = {step.title: step.link for step in overview(panel, "stranger").context["steps"]}
     assert links["Connect a provider"] == form_link("provider_add", panel.other)
     assert links["Send the first code"] == reverse("admin:verification_project_show_code", args=(panel.other.pk,))
+
+
+def test_the_demo_of_the_first_start_does_none_of_the_steps(panel, settings, monkeypatch):
+    steps = overview(panel, "stranger").context["steps"]
+    assert [step.title for step in steps if step.is_done]
+    settings.IS_EMBEDDED = True
+    made = demo.Demo(panel.other.pk, "", "", "", "", "")
+    monkeypatch.setattr("verification.admin.dashboard.page.read_demo", lambda path: made)
+    steps = overview(panel, "stranger").context["steps"]
+    assert not [step.title for step in steps if step.is_done]
 
 
 def has_issued_a_key(panel):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections, transaction
 from django.http import HttpRequest
 from django.urls import reverse
@@ -26,6 +27,8 @@ from verification.models import (
     Session,
 )
 from verification.services.analytics import delivery_state
+from verification.services.maintenance.demo import path as demo_path
+from verification.services.maintenance.demo import read_demo
 from verification.services.notifications.alerts import unread_count
 
 PATIENCE_MS = 2000  # how long a statement may run: a page that is open all day must not load the database for longer
@@ -50,7 +53,7 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     # The figures' statements hold the ids: who may see which project is asked of the primary alone.
     counted = Project.objects.filter(pk__in=current_project_ids(request))
     traffic_of = current_project_ids(request, Right.SEE_TRAFFIC)
-    steps = _steps(request, projects)
+    steps = _steps(request, _without_demo(projects))
     budgets = budgets_of(projects)
     may_set_up = current_project_ids(request, Right.CHANGE) or request.user.is_superuser or not own_project_ids(request)
     context |= {
@@ -68,6 +71,12 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
         "unread_alerts": unread_count(traffic_of),
     }
     return context
+
+
+def _without_demo(projects: Any) -> Any:
+    """Leave out the project that the first ``manage.py up`` made: the user did none of its steps."""
+    demo = read_demo(demo_path()) if settings.IS_EMBEDDED else None
+    return projects.exclude(pk=demo.project) if demo else projects
 
 
 def _steps(request: HttpRequest, projects: Any) -> list[SetUpStep]:

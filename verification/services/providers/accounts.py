@@ -101,12 +101,22 @@ def add_provider(
     return provider
 
 
+MAX_POSITION = 32_767  # that a PositiveSmallIntegerField holds
+
+
 def bring_channel(provider: Provider) -> Channel | None:
     """Make the channel that a project's new provider serves. None where the project has it, and for the system's."""
     if provider.project is None:
         return None
-    channel, is_new = Channel.objects.get_or_create(project=provider.project, type=provider.channel)
+    place = {"position": last_position(provider.project)}
+    channel, is_new = Channel.objects.get_or_create(project=provider.project, type=provider.channel, defaults=place)
     return channel if is_new else None
+
+
+def last_position(project: Project) -> int:
+    """Return the position of a new channel: after all others of the project."""
+    positions = Channel.objects.filter(project=project).values_list("position", flat=True)
+    return min(max(positions, default=-1) + 1, MAX_POSITION)
 
 
 def require_free_name(provider: Provider) -> None:
