@@ -96,7 +96,7 @@ def test_another_provider_is_compared_and_without_a_list_the_page_says_what_to_d
     gateway = counted.rows[Provider]
     price_lists.replace(gateway, price_lists.read("to,price,currency,per\n+49,0.05,USD,message"), number=0)
     [row] = client.get(PAGE, DAY).context["offers"]
-    assert (row.offer.provider, row.would_cost, row.did_cost, row.saved) == ("Our gateway", "4.00", "6.00", "2.00 less")
+    assert (row.offer.provider, row.would_cost, row.did_cost, row.saved) == ("Our gateway", "4.00", "6.00", "−2.00")
 
 
 def test_without_any_price_the_cost_is_unknown_and_not_0(counted):

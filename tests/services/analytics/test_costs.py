@@ -131,9 +131,9 @@ def test_the_same_messages_by_another_provider(project):
     assert told(project) == [("by segment", Decimal("1.5"), 3, 15, 0), ("in euros", Decimal("4.5"), 3, 15, 0)]
 
 
-def carried(project, provider, *, country="DE", accepted=100, sent=100, verified=80):
+def carried(project, provider, *, country="DE", accepted=100, sent=100, verified=80, ago=DAY):
     HourlyFigures.objects.create(
-        project=project.row, hour=timezone.now() - DAY, channel="sms", provider_id=provider.pk,
+        project=project.row, hour=timezone.now() - ago, channel="sms", provider_id=provider.pk,
         country=country, language="en", is_manual=False, messages_accepted=accepted, sessions_sent=sent,
         sessions_verified=verified,
     )  # fmt: skip
@@ -148,6 +148,18 @@ def test_what_is_known_of_the_other_provider_there_is_told(project):
     [offer] = price_comparison.offers([project.id], last_day())
     assert (offer.conversion, offer.known) == (60, 10)
     assert round(offer.per_verified, 4) == Decimal("0.2")  # 0.1 a message, of which every second verifies a user
+
+
+def test_what_a_provider_did_in_the_range_comes_before_the_days_before(project):
+    at_hour(project, sends=10, amount="2")
+    second = listed(project, "second", "default,0.1,USD,message")
+    carried(project, second, verified=60)
+    carried(project, second, accepted=19, sent=19, verified=19, ago=timedelta(hours=3))
+    [offer] = price_comparison.offers([project.id], last_day())
+    assert offer.conversion == round(100 * 79 / 119, 1)
+    carried(project, second, verified=81, ago=timedelta(hours=2))
+    [offer] = price_comparison.offers([project.id], last_day())
+    assert offer.conversion == round(100 * 100 / 119, 1)
 
 
 def test_a_provider_that_never_carried_these_messages_is_told_as_unknown(project):
@@ -187,7 +199,7 @@ def test_many_projects_without_traffic_are_not_asked_about(project, django_asser
     at_hour(project, sends=10, amount="2")
     listed(project, "second", "default,0.1,USD,message")
     projects = [project.id, *(factories.project().id for _ in range(10))]
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(11):
         found = price_comparison.offers(projects, last_day())
     assert [(offer.provider, offer.compared) for offer in found] == [("second", 10)]
 

@@ -370,7 +370,7 @@ def offer_row(offer: Offer, trial: str = "") -> OfferRow:
         str(ChannelType(offer.channel).label),
         grouped(round(offer.would_cost, 2)),
         grouped(round(offer.did_cost, 2)),
-        _difference(saved),
+        signed(-saved),
         _known(offer),
         "–" if offer.per_verified is None else grouped(round(offer.per_verified, SHOWN_PLACES)),
         trial,
@@ -386,10 +386,11 @@ def _known(offer: Offer) -> str:
     return _("{share} (known for {number})").format(share=percent(offer.conversion), number=grouped(offer.known))
 
 
-def _difference(saved: Decimal) -> str:
-    if not saved:
-        return _("the same")
-    return (_("{amount} less") if saved > 0 else _("{amount} more")).format(amount=grouped(abs(saved)))
+def signed(value: Decimal) -> str:
+    """Write a difference: with its sign, or 0 where there is none."""
+    if not value:
+        return "0"
+    return f"+{grouped(value)}" if value > 0 else grouped(value).replace("-", "−")
 
 
 def _against(now: Decimal | None, before: Decimal | None) -> str:

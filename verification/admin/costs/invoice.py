@@ -21,6 +21,7 @@ from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.csv_export import harmless
 from verification.admin.base.current_project import current_project_ids
 from verification.admin.base.database_router import database_for, reading
+from verification.admin.base.statistics import signed
 from verification.core.errors import UserError
 from verification.core.formats import DAY, grouped, written_date
 from verification.models import Price, Provider
@@ -160,15 +161,11 @@ def _row(each: InvoiceDifference) -> dict[str, Any]:
         "day": written_date(each.day, DAY) if each.day else "",
         "asked": grouped(round(each.asked.amount, 4)),
         "counted": grouped(round(each.counted.amount, 4)),
-        "difference": _signed(round(each.amount, 4)),
+        "difference": signed(round(each.amount, 4)),
         "asked_messages": each.asked.messages,
         "counted_messages": each.counted.messages,
-        "messages": _signed(Decimal(each.messages)),
+        "messages": signed(Decimal(each.messages)),
     }
-
-
-def _signed(value: Decimal) -> str:
-    return f"+{grouped(value)}" if value > 0 else grouped(value).replace("-", "−")
 
 
 def _file(found: Comparison) -> str:

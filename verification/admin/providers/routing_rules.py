@@ -34,6 +34,7 @@ from verification.core.formats import grouped
 from verification.models import ChannelType, HourlyFigures, Project, Provider, Right, RoutingRule
 from verification.services.analytics import costs
 from verification.services.analytics.price_comparison import Experience, experience_of
+from verification.services.analytics.ranges import last_days
 from verification.services.providers import rules
 from verification.services.providers.prices import book_of
 from verification.services.providers.rules import WHOLE, FirstAsked, Proposal
@@ -338,8 +339,7 @@ def _example(rule: RoutingRule | Proposal) -> str:
 def _preview(proposal: Proposal, example: str) -> dict[str, Any]:
     place = proposal.country or example
     projects, now = [proposal.project.pk], timezone.now()
-    known, lately = experience_of(projects, now), experience_of(projects, now, LATELY_DAYS)
-    known |= {key: seen for key, seen in lately.items() if seen.is_enough}
+    known = experience_of(projects, now, last_days(now, LATELY_DAYS))
     rows = rules.preview(proposal, example)
     is_example = not proposal.country and proposal.provider.channel != ChannelType.EMAIL
     return {

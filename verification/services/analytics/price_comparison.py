@@ -36,10 +36,20 @@ class Experience:
         return self.sent >= LEAST_SENT and self.accepted > 0
 
 
-def experience_of(projects: Sequence[int], now: datetime, days: int = DAYS) -> dict[tuple[int, str], Experience]:
-    """Return what is known of each provider in each country, by both. What was never used is not in it."""
+def experience_of(
+    projects: Sequence[int], now: datetime, lately: Range, where: Where | None = None
+) -> dict[tuple[int, str], Experience]:
+    """Return what is known of each provider in each country, by both. What was never used is not in it.
+
+    What it did ``lately`` comes before what it did in :data:`DAYS`, where that is enough.
+    """
+    known = _experience(projects, ranges.last_days(now, DAYS), None)
+    return known | {key: seen for key, seen in _experience(projects, lately, where).items() if seen.is_enough}
+
+
+def _experience(projects: Sequence[int], span: Range, where: Where | None) -> dict[tuple[int, str], Experience]:
     sums: dict[tuple[int, str], list[int]] = {}
-    for rows in rows_of(projects, ranges.last_days(now, days), {"is_manual": False}):
+    for rows in rows_of(projects, span, {**(where or {}), "is_manual": False}):
         found = rows.order_by().values_list("provider_id", "country")
         for provider, country, *counts in found.annotate(
             Sum("messages_accepted"), Sum("sessions_sent"), Sum("sessions_verified")
@@ -104,7 +114,7 @@ def offers(
     day = min(timezone.now(), span.until - timedelta(seconds=1)).date()
     found: dict[int, Offer] = {}
     senders = list({owner for owner, _, _ in traffic})
-    known = experience_of(senders, timezone.now()) if senders else {}
+    known = experience_of(senders, timezone.now(), span, narrowed) if senders else {}
     for provider in Provider.objects.serving(senders).filter(price_list__gt=0).order_by("pk"):
         if provider.is_system and not with_system:
             continue
