@@ -23,11 +23,11 @@ from verification.admin.base.permissions import own_project_ids
 from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.admin.providers.routing_rules import remedies
 from verification.core import mail_server
-from verification.core.formats import DAY_OF_YEAR_AND_TIME, written_moment
+from verification.core.formats import DAY_AND_TIME, DAY_OF_YEAR_AND_TIME, written_moment
 from verification.core.ids import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
 from verification.models.alerts import COLLAPSE, OUTAGE
-from verification.services.analytics import collapses, cost_budgets, impact
+from verification.services.analytics import alert_ends, collapses, cost_budgets, impact
 from verification.services.analytics.impact import CountryBreak, Loss, break_key, read_break_key
 from verification.services.analytics.summary import ABOUT_PROVIDERS
 from verification.services.notifications.alerts import mark_read
@@ -41,6 +41,15 @@ def _loss(alert: Alert) -> Loss | None:
     return impact.of_alert(
         project=alert.project_id, kind=alert.kind, key=alert.key, since=alert.created_at, until=alert.ended_at
     )
+
+
+def _hours(alert: Alert) -> str:
+    """Return the time for which the impact is estimated."""
+    span = impact.span_of_alert(kind=alert.kind, key=alert.key, since=alert.created_at, until=alert.ended_at)
+    if span is None:
+        return ""
+    since, until = (at and written_moment(at, DAY_AND_TIME) for at in span)
+    return (_("{since} to {until}") if until else _("since {since}")).format(since=since, until=until)
 
 
 class AlertStateFilter(admin.SimpleListFilter):
@@ -82,7 +91,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
                     "next_steps",
                     "project",
                     "created_time",
-                    "ended_time",
+                    "ending",
                     "users_lost",
                     "where_to_look",
                 )
@@ -96,7 +105,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     readonly_fields = (
         "next_steps",
         "created_time",
-        "ended_time",
+        "ending",
         "users_lost",
         "where_to_look",
         "mailed_time",
@@ -116,9 +125,12 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     def created_time(self, alert: Alert) -> str:
         return display.time_label(alert.created_at)
 
-    @admin.display(description=gettext_lazy("Ended"))
-    def ended_time(self, alert: Alert) -> str:
-        return display.time_label(alert.ended_at)
+    @admin.display(description=gettext_lazy("Status"))
+    def ending(self, alert: Alert) -> str:
+        end = alert_ends.end_of(alert)
+        if end is None or end.at is None:
+            return display.label(_("Ongoing"), "warning")
+        return _("Ended at {time}").format(time=written_moment(end.at, DAY_AND_TIME))
 
     @admin.display(description=gettext_lazy("E-mail sent"))
     def mailed_time(self, alert: Alert) -> str:
@@ -136,7 +148,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     @admin.display(description=gettext_lazy("Impact"))
     def users_lost(self, alert: Alert) -> str:
         loss = _loss(alert)
-        return loss.sentence if loss else "–"
+        return f"{loss.sentence} ({_hours(alert)})" if loss else "–"
 
     @admin.display(description=gettext_lazy("What you can do"))
     def next_steps(self, alert: Alert) -> SafeString:
@@ -148,9 +160,9 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         return format_html_join(SafeString(" · "), '<a class="ww-link" href="{1}">{0}</a>', links_of(alert))
 
     def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
-        """Leave out the end of what has none, such as an outage that lasts, and the users of what cost nobody."""
+        """Leave out the end of what is not known to have one, and the users of what cost nobody."""
         (_unused, first), *rest = self.fieldsets
-        left_out = set() if obj and obj.ended_at else {"ended_time"}
+        left_out = set() if obj and alert_ends.end_of(obj) else {"ending"}
         left_out |= set() if obj and _loss(obj) else {"users_lost"}
         steps = steps_of(request, obj) if obj else []
         if obj:
@@ -203,7 +215,8 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
 
 def steps_of(request: HttpRequest, alert: Alert) -> list[tuple[str, str]]:
     """Return the title and address of each step against what an alert is about; none once it is over."""
-    if alert.ended_at is not None or alert.project_id not in own_project_ids(request, Right.CHANGE):
+    end = alert_ends.end_of(alert)
+    if (end and end.at) or alert.project_id not in own_project_ids(request, Right.CHANGE):
         return []
     if alert.kind == COLLAPSE:
         return _against_collapse(request, alert)

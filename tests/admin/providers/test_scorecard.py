@@ -10,6 +10,7 @@ from django.utils import timezone
 from verification import sql
 from verification.admin.base.display import format_country
 from verification.admin.providers.routing_rules import remove_link, sentence_of
+from verification.core.formats import DAY_AND_TIME, written_moment
 from verification.models import (
     Alert,
     BreakerOpening,
@@ -191,7 +192,13 @@ def test_an_alerts_page_tells_what_it_cost_that_its_provider_was_set_aside(panel
         created_at=start + timedelta(minutes=2),
     )  # fmt: skip
     page = reverse("admin:verification_alert_change", args=(alert.pk,))
-    assert "About 100 fewer verified users" in panel.as_("owner").get(page).content.decode()
+    shown = panel.as_("owner").get(page).content.decode()
+    since, until = (written_moment(at, DAY_AND_TIME) for at in (alert.created_at, opening.closed_at))
+    assert "About 100 fewer verified users" in shown and f"({since} to {until})" in shown
+    assert f"Ended at {until}" in shown and "ww-act" not in shown
+    provider.openings.update(closed_at=None)
+    shown = panel.as_("owner").get(page).content.decode()
+    assert "Ongoing" in shown and f"(since {since})" in shown and "Check credentials" in shown
     opening.delete()
     assert "Impact" not in panel.as_("owner").get(page).content.decode()
 

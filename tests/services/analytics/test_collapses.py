@@ -186,7 +186,7 @@ def test_a_country_that_fails_keeps_no_other_from_being_told(shop, monkeypatch):
 def test_the_other_provider_that_does_well_there_is_named(shop):
     figures(shop, shop.second, hours=range(6), accepted=5, lost=0, verified=4)
     collapses.watch(NOW)
-    assert "Northwind delivered 100 % there in the same time. To send Brazil (BR) through Northwind" in alert().detail
+    assert "Northwind delivered 100 % there in the same time. Send Brazil (BR) through Northwind," in alert().detail
 
 
 @pytest.mark.django_db

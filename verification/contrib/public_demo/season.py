@@ -349,6 +349,6 @@ def told(season: Season) -> None:
             kind="provider",
             key=f"{provider.pk} out_of_funds {opened:%Y-%m-%d}",
             title=f"{provider.name} is out of funds",
-            detail=f"It answered: {NO_CREDIT}. Top up the account.",
+            detail=f'The provider said: "{NO_CREDIT}". Top up the account.',
             created_at=opened,
         )

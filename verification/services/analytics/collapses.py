@@ -247,7 +247,7 @@ def _alert(collapse: Collapse) -> None:
         kind=COLLAPSE,
         key=break_key(CountryBreak(collapse.provider.pk, collapse.country, collapse.at, collapse.fell)),
         title=title,
-        detail=f"{detail} {_advice(collapse)} Watchword alerts you when it is over.",
+        detail=f"{detail} {_advice(collapse)} You will get another alert when it is resolved.",
     )
 
 
@@ -256,16 +256,12 @@ def _advice(collapse: Collapse) -> str:
     if other:
         return (
             f"{other[0].name} {'delivered' if collapse.fell == ARRIVED else 'verified'} {other[1]} % there in the "
-            f"same time. To send {country} through {other[0].name}, use the button on this alert's page. Then ask "
-            f"{name} what is wrong."
+            f"same time. Send {country} through {other[0].name}, then ask {name} what is wrong."
         )
     serving = Provider.objects.serving(collapse.project_id).filter(channel=collapse.provider.channel)
     names = list(serving.exclude(pk=collapse.provider.pk).order_by("name").values_list("name", flat=True))
     if names:
-        return (
-            f"Try {' or '.join(names)} for {country}: use the button on this alert's page. Then ask {name} what is "
-            "wrong."
-        )
+        return f"Try {' or '.join(names)} for {country}, then ask {name} what is wrong."
     return f"No other provider serves this channel. Add one for {country}, and ask {name} what is wrong."
 
 

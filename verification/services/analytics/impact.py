@@ -98,19 +98,33 @@ def loss(projects: Sequence[int], since: datetime, until: datetime | None) -> Lo
 
 def of_alert(*, project: int, kind: str, key: str, since: datetime, until: datetime | None) -> Loss | None:
     """Return the estimate for what an alert tells of: an outage, or a provider that was set aside for a while."""
+    span = span_of_alert(kind=kind, key=key, since=since, until=until)
+    if span is None:
+        return None
+    broken = read_break_key(key) if kind == COLLAPSE else None
+    return since_break([project], broken.country, *span) if broken else loss([project], *span)
+
+
+def span_of_alert(
+    *, kind: str, key: str, since: datetime, until: datetime | None
+) -> tuple[datetime, datetime | None] | None:
+    """Return the time for which :func:`of_alert` estimates; its end is None while it lasts."""
     if kind == OUTAGE:
-        return loss([project], since, until)
+        return since, until
     if kind == COLLAPSE:
         broken = read_break_key(key)
-        return since_break([project], broken.country, broken.at, until) if broken else None
+        return (broken.at, until) if broken else None
     provider = whole_number(key.partition(" ")[0]) if kind == PROVIDER else None
-    if provider is None:
-        return None
-    openings = BreakerOpening.objects.filter(provider=provider, opened_at__lt=since + SOON).order_by("opened_at")
-    found = openings.exclude(closed_at__lt=since).first()
+    found = opening_of(provider, since) if provider else None
     if found is None or (found.closed_at or timezone.now()) - found.opened_at < SHORTEST:
         return None
-    return loss([project], min(since, found.opened_at), found.closed_at)
+    return min(since, found.opened_at), found.closed_at
+
+
+def opening_of(provider: int, since: datetime) -> BreakerOpening | None:
+    """Return the time for which a provider was set aside for what an alert tells of."""
+    openings = BreakerOpening.objects.filter(provider=provider, opened_at__lt=since + SOON).order_by("opened_at")
+    return openings.exclude(closed_at__lt=since).first()
 
 
 def since_break(projects: Sequence[int], country: str, at: datetime, until: datetime | None) -> Loss | None:

@@ -54,12 +54,13 @@ def alert_owner(project_id: int, provider: LiveProvider, result: Result) -> None
         answer = {"outcome": result.outcome.value, "error": result.error}
         log.error("a system provider needs attention", extra=fields | answer)
     else:
+        said = result.error.rstrip(".")
         alerts.raise_alert(
             project_id=project_id,
             kind=KIND,
             key=f"{provider.id} {result.outcome.value} {today}",
             title=f"{provider.name} {title}",
-            detail=f"It answered: {result.error.rstrip('.')}. {advice} Meanwhile Watchword uses the channel's next "
-            "provider; if there is none, messages fail.",
+            detail=f'The provider said: "{said}". {advice} Meanwhile Watchword uses the next provider of the channel; '
+            "if there is none, messages fail.",
         )
     _alerted.begin((provider.id, result.outcome, today), DAY_SECONDS)
