@@ -18,6 +18,7 @@ from verification.models import (
     MessageTemplate,
     Project,
     Provider,
+    RoutingRule,
     SenderRule,
     TestLogin,
     WebhookEvent,
@@ -254,3 +255,15 @@ def test_an_object_that_says_itself_what_it_is_is_named_once(panel):
     panel.as_("owner").post(reverse("admin:verification_webhookevent_send_again", args=(callback.pk,)))
     page = panel.as_("owner").get(reverse("admin:verification_auditentry_changelist")).content.decode()
     assert f"Event {callback.webhook_id}" in page and "Event Event" not in page
+
+
+def test_a_routing_rule_is_named_by_its_provider_and_country(panel):
+    rules = RoutingRule.objects.filter(project=panel.project)
+    rules.delete()
+    provider = panel.rows[Provider]
+    for country in ("BR", ""):
+        RoutingRule.objects.create(project=panel.project, provider=provider, country=country, percent=0)
+    rules.delete()
+    page = panel.as_("owner").get(reverse("admin:verification_auditentry_changelist")).content.decode()
+    for name in (f"Routing rule {provider.name}, BR", f"Routing rule {provider.name}, all countries"):
+        assert page.count(name) >= 2, name  # created and deleted

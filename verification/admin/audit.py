@@ -34,6 +34,7 @@ IN_A_LANGUAGE = {  # objects that are known by the code of their language
     "verification.messagetemplate": gettext_lazy("Message text in {language}"),
     "verification.textvariant": gettext_lazy("Text variant in {language}"),
 }
+OF_A_COUNTRY = ("verification.routingrule",)  # objects of which one name has several
 WIRE_NAMES = {ALL_SENDING: gettext_lazy("all sending"), **dict(ChannelType.choices)}
 LOOKS = (
     gettext_noop("Viewed the address"),
@@ -136,6 +137,9 @@ class AuditAdmin(ScopedAdmin):
         kind = str(KINDS.get(entry.object_type, entry.object_type))
         if entry.object_type in IN_A_LANGUAGE:
             return IN_A_LANGUAGE[entry.object_type].format(language=language_in_sentence(entry.object_label))
+        if entry.object_type in OF_A_COUNTRY and entry.action in ("Created", "Deleted"):
+            country = next(filter(None, entry.changes.get("country", ())), _("all countries"))
+            return f"{capfirst(kind)} {entry.object_label}, {country}"
         name = hide_recipient(entry.object_label) if IS_NAME_MASKED.get(entry.object_type) else entry.object_label
         if name.lower().startswith(f"{kind} "):
             return capfirst(name)  # "Event msg_7" has its kind in its name

@@ -80,6 +80,17 @@ def test_remove_stands_in_the_list_and_asks_first(two):
     assert not RoutingRule.objects.exists()
 
 
+def test_a_rules_page_has_its_sentence_and_the_way_to_remove_it(two):
+    panel, first, _second = two
+    rule = RoutingRule.objects.create(project=panel.project, provider=first, country="BR", percent=0)
+    page_of_rule = reverse("admin:verification_routingrule_change", args=(rule.pk,))
+    remove = f'<a class="ww-act" href="{remove_link(rule)}">Remove the rule</a>'
+    shown = panel.as_("owner").get(page_of_rule).content.decode()
+    assert f"Our gateway is paused for {format_country('BR')}." in shown and remove in shown
+    Membership.objects.filter(project=panel.project).update(role="analyst")
+    assert remove not in panel.as_("owner").get(page_of_rule).content.decode()
+
+
 @pytest.mark.parametrize(("country", "first_then"), [("IN", "Our gateway"), ("BR", "Northwind"), ("", "Northwind")])
 def test_the_question_names_the_provider_that_is_tried_first_without_the_rule(two, country, first_then):
     panel, first, second = two

@@ -197,6 +197,7 @@ class RoutingRuleAdmin(ScopedAdmin):
     list_select_related = ("project", "provider")
     ordering = ("-created_at", "-id")
     delete_confirmation_template = "admin/verification/form_page.html"
+    fields = readonly_fields = ("rule", "channel", "project", "since", "remove_here")
     empty_text = gettext_lazy("No rules. Each channel uses its own routing.")
 
     def get_intro(self, request: HttpRequest) -> Any:
@@ -229,6 +230,13 @@ class RoutingRuleAdmin(ScopedAdmin):
     @admin.display(description="")
     def remove(self, row: RoutingRule) -> str:
         return format_html('<a class="ww-link" href="{}">{}</a>', remove_link(row), _("Remove"))
+
+    @admin.display(description=gettext_lazy("What you can do"))
+    def remove_here(self, row: RoutingRule) -> str:
+        return format_html('<a class="ww-act" href="{}">{}</a>', remove_link(row), _("Remove the rule"))
+
+    def get_fields(self, request: HttpRequest, obj: RoutingRule | None = None) -> Any:
+        return self.fields if self.has_delete_permission(request, obj) else self.fields[:-1]
 
     def get_list_display(self, request: HttpRequest) -> Any:
         columns = super().get_list_display(request)
