@@ -148,7 +148,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     @admin.display(description=gettext_lazy("Impact"))
     def users_lost(self, alert: Alert) -> str:
         loss = _loss(alert)
-        return f"{loss.sentence} ({_hours(alert)})" if loss else "–"
+        return f"{loss.sentence} · {_hours(alert)}" if loss else "–"
 
     @admin.display(description=gettext_lazy("What you can do"))
     def next_steps(self, alert: Alert) -> SafeString:

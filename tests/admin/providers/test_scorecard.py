@@ -194,11 +194,11 @@ def test_an_alerts_page_tells_what_it_cost_that_its_provider_was_set_aside(panel
     page = reverse("admin:verification_alert_change", args=(alert.pk,))
     shown = panel.as_("owner").get(page).content.decode()
     since, until = (written_moment(at, DAY_AND_TIME) for at in (alert.created_at, opening.closed_at))
-    assert "About 100 fewer verified users" in shown and f"({since} to {until})" in shown
+    assert "About 100 fewer verified users" in shown and f"· {since} to {until}" in shown
     assert f"Ended at {until}" in shown and "ww-act" not in shown
     provider.openings.update(closed_at=None)
     shown = panel.as_("owner").get(page).content.decode()
-    assert "Ongoing" in shown and f"(since {since})" in shown and "Check credentials" in shown
+    assert "Ongoing" in shown and f"· since {since}" in shown and "Check credentials" in shown
     opening.delete()
     assert "Impact" not in panel.as_("owner").get(page).content.decode()
 
