@@ -104,7 +104,7 @@ class KeyAdmin(KeyColumns, ScopedAdmin):
         is_one = len(projects) == 1
         return _(
             'Create keys on a <a class="ww-link" href="%(address)s">project\'s page</a>, where each full'
-            " key is shown once. Here you can review and revoke them."
+            " key is shown once. Here you can review, rotate and revoke them."
         ) % {
             "address": section_address(projects[0], "keys")
             if is_one
