@@ -87,6 +87,7 @@ def test_a_rules_page_has_its_sentence_and_the_way_to_remove_it(two):
     remove = f'<a class="ww-act" href="{remove_link(rule)}">Remove the rule</a>'
     shown = panel.as_("owner").get(page_of_rule).content.decode()
     assert f"Our gateway is paused for {format_country('BR')}." in shown and remove in shown
+    assert "Delete routing rule" not in shown
     Membership.objects.filter(project=panel.project).update(role="analyst")
     assert remove not in panel.as_("owner").get(page_of_rule).content.decode()
 

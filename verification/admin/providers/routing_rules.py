@@ -245,6 +245,12 @@ class RoutingRuleAdmin(ScopedAdmin):
     def get_actions(self, request: HttpRequest) -> Any:
         return {}
 
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        """Show the rule without Django's "Delete": its field names the same step as everywhere else."""
+        return super().changeform_view(request, object_id, form_url, {"show_delete": False, **(extra_context or {})})
+
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask in the words of what deleting does here. A rule that ended others can be removed for them, too."""
         rule = self.get_object(request, object_id)
