@@ -46,7 +46,7 @@ def test_of_several_projects_they_are_offered_and_the_settings_of_the_chosen_one
 def test_the_pages_of_a_project_are_found_by_what_people_call_them(panel):
     entries = offered(panel.as_("owner"))
     assert entries["People"]["link"] == entries["Invite someone"]["link"]
-    assert {"Configuration file", "Hosted page", "Budgets"} <= set(entries)
+    assert {"Configuration file", "Hosted page", "Message and cost limits"} <= set(entries)
     Membership.objects.filter(user__username="stranger").update(role=Role.ANALYST)
     assert "Invite someone" not in offered(panel.as_("stranger"))
 

@@ -224,7 +224,7 @@ def steps_of(request: HttpRequest, alert: Alert) -> list[tuple[str, str]]:
         check = reverse("admin:verification_provider_check_credentials", args=(provider.pk,))
         return [(_("Check credentials"), check), *remedies(request, alert.project_id, provider, "")]
     if alert.kind in BUDGETS:
-        return [(_("Change the budget"), page_address(channel)) for channel in _channels(alert)]
+        return [(_("Change the limit"), page_address(channel)) for channel in _channels(alert)]
     if alert.kind == OUTAGE:
         return [(_("Check the providers"), _providers_of(channel)) for channel in _channels(alert)]
     return []

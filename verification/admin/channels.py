@@ -16,6 +16,7 @@ from verification.admin.base.display import channel_icon, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.pagination import CappedChangeList
 from verification.admin.base.pickers import show_prices
+from verification.admin.projects.units import NumberWidget
 from verification.admin.traffic.send_test import send_test
 from verification.core.errors import UserError
 from verification.core.formats import grouped
@@ -34,6 +35,9 @@ ROUTING_CHOICES = (
 )
 
 
+COST_LIMITS = ("daily_cost_budget", "monthly_cost_budget")
+
+
 class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     routing = forms.ChoiceField(
         label=gettext_lazy("Routing"),
@@ -44,6 +48,29 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             "Your project's providers always come before the system's, and providers that were just slow come last."
         ),
     )
+
+    class Meta:
+        labels = {
+            "daily_budget": gettext_lazy("Daily message limit"),
+            "daily_cost_budget": gettext_lazy("Daily cost limit"),
+            "monthly_cost_budget": gettext_lazy("Monthly cost limit"),
+        }
+        help_texts = {
+            "daily_cost_budget": gettext_lazy(
+                "A whole number, per day (UTC). Costs are updated once a minute, so it may be exceeded by about a"
+                " minute of messages; messages without a price don't count. 0 or empty = no limit."
+            ),
+            "monthly_cost_budget": gettext_lazy(
+                "A whole number, per calendar month (UTC). Costs are updated once a minute. 0 or empty = no limit."
+            ),
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        units = {"daily_budget": _("messages"), **dict.fromkeys(COST_LIMITS, account_currency())}
+        for name, unit in units.items():
+            if name in self.fields:
+                self.fields[name].widget = NumberWidget(unit, {"min": 0})
 
     def clean_daily_budget(self) -> int | None:
         budget: int | None = self.cleaned_data["daily_budget"]
@@ -171,7 +198,7 @@ class ChannelAdmin(ScopedAdmin):
             return label(_("Off"))
         return label(_("Active"), "success") if channel.provider_names else label(_("No provider"), "warning")
 
-    @admin.display(description=gettext_lazy("Today's budget"), ordering="effective_budget")
+    @admin.display(description=gettext_lazy("Limits"), ordering="effective_budget")
     def budget(self, channel: Any) -> str:
         budget, in_money = channel.budget_that_holds, channel.daily_cost_budget
         parts = (

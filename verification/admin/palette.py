@@ -116,5 +116,8 @@ def _of_project(request: HttpRequest) -> Iterator[dict[str, str]]:
             yield _entry(_("Invite someone"), page.title, page.icon, page.link)
     if admin.site._registry[Channel].has_view_permission(request):
         yield _entry(
-            _("Budgets"), _("Channels"), "account_balance_wallet", reverse("admin:verification_channel_changelist")
+            _("Message and cost limits"),
+            _("Channels"),
+            "account_balance_wallet",
+            reverse("admin:verification_channel_changelist"),
         )

@@ -73,6 +73,12 @@ def test_a_user_of_two_projects_sees_each(spent):
     assert [(row.name, row.cost) for row in table["rows"]] == [("Theirs", "777.00"), ("Ours", "6.00")]
 
 
+def test_without_a_cost_limit_the_page_leads_to_the_channel_on_which_it_is_set(spent):
+    channel = Channel.objects.filter(project=spent.project, is_active=True).first()
+    link = f'href="{reverse("admin:verification_channel_change", args=(channel.pk,))}">{channel}</a>'
+    assert link in spent.as_("owner").get(PAGE).content.decode()
+
+
 def test_budgets_in_money_stand_on_the_page_with_what_is_spent(spent):
     Channel.objects.filter(project=spent.project).update(monthly_cost_budget=12, daily_cost_budget=20)
     from verification.services.analytics import cost_budgets

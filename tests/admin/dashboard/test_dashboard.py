@@ -181,7 +181,7 @@ def test_the_overviews_tables_are_of_the_same_figures_and_large_numbers_read_wel
     response = panel.as_("owner").get(reverse("admin:index"))
     figures = response.context["figures"]
     assert [(row.label, row.total, row.under_way) for row in figures.rows] == [("Voice call", 12_345, 345)]
-    assert figures.refusals == [RefusedByRule("daily_budget", "Daily budget", 6_789)]
+    assert figures.refusals == [RefusedByRule("daily_budget", "Channel limit", 6_789)]
     text = response.content.decode()
     assert all(f"<td>{number}</td>" in text for number in ("12,345", "6,789", "4,321"))
     assert "<summary>Show as a table</summary>" in text

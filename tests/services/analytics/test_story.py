@@ -258,7 +258,11 @@ def test_the_first_channel_is_told_with_what_speaks_for_it(making):
     ("fields", "sentence", "remedy"),
     [
         ({"refusal": "guarded"}, "No code sent: the traffic guard blocked", "lift the block"),
-        ({"refusal": "over_budget"}, "No code sent: the channel's daily budget", "Raise the channel's daily budget"),
+        (
+            {"refusal": "over_budget"},
+            "No code sent: the channel's message limit or",
+            "Raise the limit on the channel's page",
+        ),
         ({"refusal": "channel_timeout"}, "No code sent: another code was requested on the same channel", "countdown"),
         (
             {"awaited_channel": "messenger_a"},
@@ -521,7 +525,7 @@ def test_a_refusal_stands_once_among_the_events(making, rule):
         project=made.project.row, rule=rule, subject=mask(ADDRESS), hour=BEGAN.replace(minute=0, second=0),
         first_at=BEGAN, last_at=BEGAN,
     )  # fmt: skip
-    assert texts(made.told()).count("Refused: daily budget") == 1
+    assert texts(made.told()).count("Refused: channel limit") == 1
 
 
 def test_a_bot_that_the_user_has_to_start_is_an_event(making):

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -29,6 +30,7 @@ from verification.services.analytics.months import DIMENSIONS, Month, Spending
 from verification.services.analytics.ranges import DAY
 from verification.services.analytics.summary import names_of
 
+CHANNELS_SHOWN = 8  # links to the pages where a limit is set; more are on the list of channels
 ROWS_SHOWN = 20  # of one table, those that cost most: the file has them all
 TITLES = {
     "country": gettext_lazy("Country"),
@@ -112,6 +114,8 @@ def _context(spent: Spending, ids: list[int], now: datetime) -> dict[str, Any]:
         "tables": tables,
         "has_at_least": has_at_least([*(cost for _day, cost in days), *sums]),
         "budgets": _budgets(ids) if is_present else [],
+        "channels": _channels(ids)[:CHANNELS_SHOWN],
+        "is_of_many": len(ids) > 1,
     }
 
 
@@ -203,11 +207,15 @@ def _cell(cost: Cost) -> str:
     return money_cell(cost.known, cost.unknown) if cost.sends else "–"
 
 
-def _budgets(ids: list[int]) -> list[MoneyBudget]:
+def _channels(ids: list[int]) -> QuerySet[Channel]:
     channels = Channel.objects.filter(project__in=ids, is_active=True).select_related("project")
+    return channels.order_by("project__name", "position", "pk")
+
+
+def _budgets(ids: list[int]) -> list[MoneyBudget]:
     today = cost_budgets.spent_today(ids)
     found = []
-    for channel in channels.order_by("project__name", "position"):
+    for channel in _channels(ids):
         cost = today.get((channel.project_id, channel.type))
         if channel.monthly_cost_budget:
             spent = cost.month_amount if cost else Decimal(0)

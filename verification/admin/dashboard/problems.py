@@ -89,7 +89,7 @@ def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget
         ),
         *(
             OpenProblem(
-                _("The daily budget for {channel} in {project} is used up.").format(
+                _("The daily message limit for {channel} in {project} is reached.").format(
                     channel=budget.channel, project=budget.channel.project
                 ),
                 _("{spent} of {limit} messages today. Sending resumes at midnight UTC.").format(
@@ -114,7 +114,7 @@ def _spent_in_money(projects: Any) -> list[OpenProblem]:
     pairs = [(row, costs.get((row.project_id, row.type))) for row in rows]
     return [
         OpenProblem(
-            _("The monthly cost budget for {row} in {project} is used up.").format(row=row, project=row.project),
+            _("The monthly cost limit for {row} in {project} is reached.").format(row=row, project=row.project),
             _("{amount} of {budget} {currency} this month. Sending resumes when the month ends (UTC).").format(
                 amount=grouped(cost.month_amount, places=2),
                 budget=grouped(row.monthly_cost_budget or 0),
@@ -126,7 +126,7 @@ def _spent_in_money(projects: Any) -> list[OpenProblem]:
         if cost and row.monthly_cost_budget and cost.month_amount >= row.monthly_cost_budget
     ] + [
         OpenProblem(
-            _("The daily cost budget for {row} in {project} is used up.").format(row=row, project=row.project),
+            _("The daily cost limit for {row} in {project} is reached.").format(row=row, project=row.project),
             _("{amount} of {daily_cost_budget} {currency} today. Sending resumes at midnight UTC.").format(
                 amount=grouped(cost.amount, places=2),
                 daily_cost_budget=grouped(row.daily_cost_budget or 0),

@@ -34,7 +34,7 @@ class ChannelInline(ScopedInline):
     def active(self, channel: Channel) -> str:
         return yes_or_no(channel.is_active)
 
-    @admin.display(description=gettext_lazy("Daily budget"))
+    @admin.display(description=gettext_lazy("Daily message limit"))
     def budget(self, channel: Channel) -> str:
         budget = lower_budget(channel.effective_budget, platform().max_daily_budget)
         return _("No limit") if budget is None else _("{budget} messages").format(budget=grouped(budget))

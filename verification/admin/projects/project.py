@@ -216,7 +216,7 @@ class ProjectAdmin(ScopedAdmin):
         text = format_html(
             _(
                 'Project {} created. Next: <a href="{}"><u>add a provider</u></a>. SMS and voice calls each'
-                " stop at {} messages per day until you set another budget on the channel's page."
+                " stop at {} messages per day until you set another limit on the channel's page."
             ),
             obj,
             form_link("provider_add", obj),

@@ -19,7 +19,7 @@ class PlatformForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at
     class Meta:
         labels = {
             "sms_per_recipient_a_day": gettext_lazy("SMS to one number per day"),
-            "max_daily_budget": gettext_lazy("Daily budget per channel"),
+            "max_daily_budget": gettext_lazy("Daily message limit per channel"),
             "max_sends_per_day": gettext_lazy("Sends to one recipient per day"),
             "max_requests_per_second": gettext_lazy("Requests per second"),
             "max_creates_per_address": gettext_lazy("Sessions per IP address"),

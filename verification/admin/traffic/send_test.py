@@ -49,7 +49,7 @@ class RecipientAndProjectForm(RecipientForm):
         label=gettext_lazy("For the project"),
         queryset=Project.objects.none(),
         widget=UnfoldAdminSelectWidget,
-        help_text=gettext_lazy("The message counts towards its limits and budgets."),
+        help_text=gettext_lazy("The message counts towards its limits."),
     )
     field_order = ("project", "to")
 

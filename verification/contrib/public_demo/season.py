@@ -220,7 +220,7 @@ def fill(
 
     now = datetime.now(UTC).replace(microsecond=0)
     with transaction.atomic():
-        season = shop(now, is_sandbox=is_sandbox, draw=draw)
+        season = shop(now, since=now - timedelta(days=days + 1), is_sandbox=is_sandbox, draw=draw)
     weights = [country.share for country in COUNTRIES]
     midnight = now.replace(hour=0, minute=0, second=0)
     for ago in range(days, -1, -1):
@@ -250,8 +250,11 @@ def fill(
     return season.project
 
 
-def shop(now: datetime, *, is_sandbox: bool, draw: Draw | None) -> Season:
-    """Make the project with its owner, channel, providers, price lists, rates, and the trial of a text."""
+def shop(now: datetime, *, since: datetime, is_sandbox: bool, draw: Draw | None) -> Season:
+    """Make the project with its owner, channel, providers, price lists, rates, and the trial of a text.
+
+    The providers are as old as the season, which began at ``since``: stories leave younger ones out.
+    """
     from verification.models import (
         Channel,
         ExchangeRate,
@@ -282,7 +285,7 @@ def shop(now: datetime, *, is_sandbox: bool, draw: Draw | None) -> Season:
             values={} if is_sandbox else {"url": f"https://api.{name.lower()}.example/send", "body": BODY},
         )
         never = [code for code, only in SERVED_BY_ONE.items() if only != name]
-        Provider.objects.filter(pk=row.pk).update(priority=place, except_prefixes=never)
+        Provider.objects.filter(pk=row.pk).update(priority=place, except_prefixes=never, created_at=since)
         price_lists.replace(row, price_lists.read(table), number=0)
         row.refresh_from_db()
         row.book = prices.book_of(row.pk, row.price_list)  # type: ignore[attr-defined]  # kept beside the row

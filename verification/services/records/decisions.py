@@ -113,9 +113,9 @@ RULES = {
         _("Ask the operator when sending resumes."),
     ),
     "daily_budget": Rule(
-        _("Daily budget"),
-        _("The channel's daily budget was used up."),
-        _("Raise the channel's daily budget, or wait until midnight UTC."),
+        _("Channel limit"),
+        _("The channel's message limit or cost limit was reached."),
+        _("Raise the limit on the channel's page, or wait until it starts again: at midnight UTC, or with the month."),
         "channel",
     ),
     "secret_key_network": Rule(
