@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from verification import sql
@@ -47,6 +48,8 @@ RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0, 15.0)
 MAX_CLAIMS = 100_000  # more than a message's claims, so that no two rounds of any messages draw by the same seed
 UNCONFIRMED_SECONDS = 600  # that a message which may have been sent waits for a receipt: as long as a manual send lives
 
+NO_PROVIDER = gettext_noop("No active provider serves this channel.")
+
 _projects: TTLCache[int, ProjectConfig | None] = TTLCache()
 
 
@@ -62,7 +65,7 @@ def receipt_seconds(message: ClaimedMessage, adapter: Adapter | None = None) -> 
 class _LastRefusal:
     """The last refusal. ``retry_after``: the earliest retry any provider allows, in seconds; infinite if none does."""
 
-    error: str = "No active provider serves this channel."
+    error: str = NO_PROVIDER
     retry_after: float = math.inf
     may_have_sent: bool = False  # some provider was asked whose answer is not known
 

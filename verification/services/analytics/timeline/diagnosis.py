@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, gettext_noop, ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from providers import registry
 from providers.base import SettingKind
@@ -33,13 +33,14 @@ from verification.services.analytics.timeline.words import (
     lowered,
     sentence,
 )
+from verification.services.delivery.round import NO_PROVIDER
 from verification.services.protection import risk
 from verification.services.providers.accounts import is_known
 from verification.services.records.decisions import RULES
 
 PAUSED = ANSWERS[Outcome.TEMPORARY].remedy  # a second provider
 UNDER_WAY = (MessageStatus.QUEUED, MessageStatus.SENDING)
-NO_PROVIDER = gettext_noop("No active provider serves this channel.")  # as services/delivery/round.py writes it
+NO_PROVIDER_ERRORS = (NO_PROVIDER, "No enabled provider serves this channel.")  # the second is of release 0.1.0
 REDEEM = gettext_lazy("Have your server send the verify token to session/verify with the secret key within 60 seconds.")
 NOT_ENTERED = gettext_lazy(
     "The code was delivered but not entered. If this happens often, check the message text and your app's form; for"
@@ -333,7 +334,7 @@ def _without_attempt(message: Message) -> Advice:
     if risk.has_stopped(message.error):
         rule = RULES["risk_check"]
         return Advice(str(rule.remedy), rule.page)
-    if message.error == NO_PROVIDER:
+    if message.error in NO_PROVIDER_ERRORS:
         return Advice(_("Add a provider for this channel, or turn on one that serves this number."), "provider")
     if message.status == MessageStatus.EXPIRED and message.claims == 0:
         return Advice(
