@@ -191,7 +191,7 @@ def test_the_overview_says_what_keeps_codes_from_going_out(panel):
     state = panel.as_("owner").get(reverse("admin:index")).context["state"]
     shown = [f"{problem.text} {problem.detail}" for problem in state.lines]
     assert any("stopped Voice call" in line for line in shown)
-    assert any("budget for SMS in Ours is used up" in line for line in shown)
+    assert any("message limit for SMS in Ours is reached" in line for line in shown)
     assert any("Ours is down" in line for line in shown)
     assert "Theirs" not in str(shown)
 
@@ -406,7 +406,7 @@ def test_a_page_that_adds_says_so_and_has_no_button_that_adds(panel):
     [
         ("country", "KP", {"channels": ["sms", "voice"]}, ['data-country="KP"', "Channels: SMS, Voice call"]),
         ("block_list", "+850******12", {"entry": "prefix"}, ["Matched by: Number prefix"]),
-        ("daily_budget", "messenger_a", {"budget": 20}, [">Telegram<", "Budget: 20"]),
+        ("daily_budget", "messenger_a", {"budget": 20}, [">Telegram<", "Message limit: 20"]),
         ("prefix", "+4915…", {"numbers": 11, "minutes": 10, "limit": 9}, ["11 unverified numbers", "(limit: 9)."]),
         ("prefix", "+4915…", {"from": "an earlier version"}, ["From: an earlier version"]),
     ],

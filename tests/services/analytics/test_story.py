@@ -409,6 +409,13 @@ def test_a_wrong_url_is_named(making):
     ]
 
 
+def test_the_only_provider_is_said_to_be_the_only_one(making):
+    made = making()
+    message = made.message(sent_at=made.at(1), finished_at=made.at(3))
+    made.attempt(message, "accepted", 1, choice="only")
+    assert made.told().events[2].detail == "Why this provider: it was the only provider available."
+
+
 def test_the_vendors_own_url_is_not_the_owners_to_check(making):
     made = making()
     message = made.message(status="failed", error="no", finished_at=made.at(2))

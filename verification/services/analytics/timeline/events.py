@@ -166,13 +166,8 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent
     yield from _risk(message)
     for attempt in attempts_of(message):
         answer, status = answer_of(attempt.outcome), _told_status(attempt)
-        asked = (
-            _("Why this provider: {choice}.").format(choice=Choice(attempt.choice).label)
-            if attempt.choice in Choice.values
-            else ""
-        )
         said = [
-            asked,
+            _why_asked(attempt),
             attempt.error,
             _("Response: {provider_status}.").format(provider_status=attempt.provider_status)
             if attempt.provider_status and attempt.provider_status != status
@@ -191,6 +186,14 @@ def _sending(rows: Rows, message: Message, place: int) -> Iterator[TimelineEvent
             answer.tone,
             attempt.provider,
         )
+
+
+def _why_asked(attempt: DeliveryAttempt) -> str:
+    if attempt.choice == Choice.ONLY:
+        return _("Why this provider: it was the only provider available.")
+    if attempt.choice not in Choice.values:
+        return ""
+    return _("Why this provider: {choice}.").format(choice=Choice(attempt.choice).label)
 
 
 def _told_status(attempt: DeliveryAttempt) -> str:
