@@ -108,9 +108,9 @@ def _read_url(url: str, allowed_networks: tuple[str, ...]) -> Url:
     if parsed.scheme not in ("https", "http"):
         raise AddressBlocked(_("the URL must start with https://"))
     if _USER_INFO.match(url):
-        raise AddressBlocked(_("the URL must not contain a username or password"))
+        raise AddressBlocked(_("the URL must not hold a user name or password"))
     if "#" in url:
-        raise AddressBlocked(_("the URL must not contain a fragment (#)"))
+        raise AddressBlocked(_("the URL must not hold a fragment (#)"))
     host = (parsed.host or "").strip("[]")
     check_host(host, allowed_networks)
     if needs_allowed_network(parsed.scheme, parsed.port) and not _may_be_allowed(host, networks(allowed_networks)):

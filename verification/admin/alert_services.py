@@ -36,6 +36,11 @@ class AlertServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generi
     class Meta:
         labels = {"chat": gettext_lazy("Chat"), "kind": gettext_lazy("Service")}
         help_texts = {
+            "kind": gettext_lazy(
+                'E-mail and a webhook of your own are set up in the <a class="ww-link" href="../">list</a>.'
+            )
+        }
+        help_texts = {
             "name": gettext_lazy("A name for you, such as Ops chat."),
             "chat": gettext_lazy("Telegram only: the number of a chat the bot is in, such as -1001234567890."),
         }

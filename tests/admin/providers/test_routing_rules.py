@@ -111,7 +111,7 @@ def test_a_removed_rule_gives_way_to_the_one_that_it_replaced(two):
     remove = remove_link(RoutingRule.objects.get())
     asked = owner.get(remove).content.decode()
     assert f"This rule replaced: All messages to {format_country('BR')} are sent to Our gateway first." in asked
-    assert "Restore the replaced rules" in asked
+    assert "Restore the previous rule" in asked
     owner.post(remove, {"restore": "yes"})
     assert list(RoutingRule.objects.values_list("provider", "percent")) == [(first.pk, 100)]
 

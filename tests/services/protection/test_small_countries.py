@@ -113,7 +113,7 @@ def test_a_new_projects_countries_are_only_observed(api, project):
     finding, noted = GuardBlock.objects.get(), Decision.objects.get()
     assert finding.refused == 1 and (noted.rule, noted.refused) == ("conversion", 0)
     assert not findings.refuses(finding)
-    assert Alert.objects.get().title.startswith("The project is new: only later would the traffic guard block")
+    assert Alert.objects.get().title.startswith("The project is new, so the traffic guard does not block")
 
 
 def test_after_its_first_week_they_are_refused(api, old):

@@ -215,12 +215,12 @@ def relieved_of(request: HttpRequest, projects: Any) -> list[OpenProblem]:
     """Return the routing rules that keep providers which still fail in a country from being tried first there."""
     lasting = collapses.lasting_ones(projects.values_list("pk", flat=True))
     found = (rules.relieving(each.project_id, each.provider, each.country) for each in lasting)
-    may_change = own_project_ids(request, Right.CHANGE)
+    may_change, way_back = own_project_ids(request, Right.CHANGE), request.get_full_path()
     return [
         OpenProblem(
             sentence_of(rule),
             _("Since {at}.").format(at=written_moment(rule.created_at, DAY_AND_TIME)),
-            actions=((_("Remove"), remove_link(rule)),) if rule.project_id in may_change else (),
+            actions=((_("Remove"), remove_link(rule, way_back)),) if rule.project_id in may_change else (),
         )
         for rule in {rule.pk: rule for rule in found if rule}.values()
     ][:SHOWN]

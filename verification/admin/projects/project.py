@@ -260,5 +260,10 @@ class ProjectAdmin(ScopedAdmin):
         """Choose the project whose page is opened, also where all were looked at."""
         choose(request, row.pk)
 
+    def get_intro(self, request: HttpRequest) -> str:
+        if self.has_add_permission(request):
+            return ""
+        return _("The operator of this installation creates projects and adds you to them.")
+
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).filter(deleted_at=None).prefetch_related("channels")

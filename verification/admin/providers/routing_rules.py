@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 from phonenumbers import SUPPORTED_REGIONS
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget
 
@@ -148,7 +148,8 @@ def remedies(
     steps: list[tuple[str, str]] = []
     for title, chosen, part in ((route, other, WHOLE), (pause, provider, 0)):
         if rule := made.get((chosen.pk, part)):
-            steps.append((format_html(_("Remove the rule: {rule}"), rule=sentence_of(rule)), remove_link(rule)))
+            title = format_html(_("Remove the rule: {rule}"), rule=sentence_of(rule))
+            steps.append((title, remove_link(rule, way_back)))
         elif not (country and part and rules.first_share(project, chosen, country) == WHOLE):
             steps.append((title, propose_link(project, chosen.pk, country, part, way_back)))
     return steps
@@ -161,8 +162,10 @@ def in_force(projects: list[int], provider: Provider, country: str | None) -> li
     return [(sentence_of(row), remove_link(row)) for row in rows]
 
 
-def remove_link(rule: RoutingRule) -> str:
-    return reverse("admin:verification_routingrule_delete", args=(rule.pk,))
+def remove_link(rule: RoutingRule, way_back: str = "") -> str:
+    """Return the address of the page that asks whether to remove a rule, and then goes on to ``way_back``."""
+    query = {display.NEXT: way_back} if way_back else {}
+    return reverse("admin:verification_routingrule_delete", args=(rule.pk,), query=query)
 
 
 def sentence_of(rule: RoutingRule | Proposal) -> SafeString:
@@ -258,8 +261,8 @@ class RoutingRuleAdmin(ScopedAdmin):
             "title": _("Remove the rule"),
             "intro": _question(rule),
             "submit_text": _("Remove the rule"),
-            "other_submit": (RESTORE, _("Restore the replaced rules")) if rules.restorable(rule) else None,
-            "back": reverse("admin:verification_routingrule_changelist"),
+            "first_submit": (RESTORE, _restore_text(rules.restorable(rule))),
+            "back": self._after_removal(request),
         }
         try:
             response: HttpResponse = super().delete_view(request, object_id, {**(words or {}), **(extra_context or {})})
@@ -277,7 +280,16 @@ class RoutingRuleAdmin(ScopedAdmin):
     def response_delete(self, request: HttpRequest, obj_display: str, obj_id: int) -> HttpResponse:
         text = _("The replaced rules are restored.") if RESTORE in request.POST else _("The rule is removed.")
         self.message_user(request, text, messages.SUCCESS)
-        return HttpResponseRedirect(reverse("admin:verification_routingrule_changelist"))
+        return HttpResponseRedirect(self._after_removal(request))
+
+    def _after_removal(self, request: HttpRequest) -> str:
+        return return_address(request) or reverse("admin:verification_routingrule_changelist")
+
+
+def _restore_text(ended: list[Proposal]) -> str:
+    """Return the text of the button that makes the replaced rules again; empty where there are none."""
+    text = ngettext("Restore the previous rule", "Restore the previous rules", len(ended))
+    return text if ended else ""
 
 
 def _question(rule: RoutingRule) -> SafeString:
