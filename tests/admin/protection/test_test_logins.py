@@ -87,3 +87,17 @@ def test_a_second_row_for_a_recipient_is_refused(panel):
     response = add(panel, to="Reviewer@Example.com")
     assert response.status_code == 200
     assert code_of(TestLogin.objects.get(project=panel.project)) == "123456"
+
+
+def test_a_login_that_no_channel_of_the_project_serves_is_not_active(panel):
+    """The API refuses it: channel_not_available. The panel's project sends no e-mail."""
+    client, page = panel.as_("owner"), reverse("admin:verification_testlogin_add")
+    given = {"project": panel.project.pk, "to": "second@example.com", "code": "a1b2"}
+    said = client.post(page, given, follow=True).content.decode()
+    assert "no active channel for e-mail addresses" in said and "provider/add/" in said
+    login = TestLogin.objects.get(to="second@example.com")
+    change = client.get(reverse("admin:verification_testlogin_change", args=(login.pk,))).content.decode()
+    assert said.count("No channel") == 2 and "No channel" in change
+
+    said = client.post(page, given | {"to": "+15555550100"}, follow=True).content.decode()
+    assert "no active channel" not in said and "Active" in said
