@@ -203,6 +203,7 @@ def _context(request: HttpRequest, choice: FiguresQuery, summary: Summary) -> di
         "since": range_start(span.since, span),
         "until": range_end(span),
         "since2": range_start(span.before.since, span),
+        "until2": range_start(span.before.until, span) if span.before != span.whole_before else "",
         "tiles": tiles(summary),
         "funnel": steps,
         "largest_loss": largest_loss(steps),

@@ -1,6 +1,6 @@
 """The figures of a range: summed over hours and days, against the time before, and of the named projects alone."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core.management.base import CommandError
@@ -55,13 +55,33 @@ def test_a_range_of_hours_is_told_against_the_range_before(project):
 
 
 def test_a_range_of_days_reads_closed_days_and_the_hours_of_the_last_two(project):
-    for ago in (0, 1, 2, 29, 30):
+    for ago in (0, 1, 2, 29, 31):
         at_day(project, ago * DAY, sessions=1)
     at_hour(project, 0 * HOUR, sessions=10)
     at_hour(project, 3 * DAY, sessions=100)
     span = ranges.last_days(timezone.now(), 30)
     assert report.total([project.id], span).counts["sessions"] == 12
     assert report.total([project.id], span.before).counts["sessions"] == 1
+
+
+def test_the_hours_of_a_day_with_which_a_range_ends_are_read(project):
+    since = ranges.last_days(timezone.now(), 41).since
+    span = ranges.Range(since, since + 9 * DAY + 5 * HOUR)
+    for hour, sessions in ((span.until - HOUR, 3), (span.until, 50)):
+        HourlyFigures.objects.create(project=project.row, hour=hour, sessions=sessions, **KEY)
+    assert report.total([project.id], span).counts["sessions"] == 3
+
+
+@pytest.mark.parametrize(
+    ("days", "passed"), [(1, timedelta(hours=17)), (7, timedelta(days=6, hours=17)), (365, timedelta(days=365))]
+)
+def test_the_range_before_a_running_one_ends_at_the_same_hour(monkeypatch, days, passed):
+    now = datetime(2026, 11, 28, 17, 6, tzinfo=UTC)
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    before = ranges.last_days(now, days).before
+    assert before.until - before.since == passed
+    hours = ranges.last_hours(now, 24)
+    assert hours.before == hours.whole_before
 
 
 def test_the_median_and_the_95th_percentile_are_within_12_percent(project):

@@ -116,6 +116,9 @@ def _tiles(summary: Summary) -> list[Tile]:
     )
     if users is not None and users_before is not None and (users or users_before):
         verified = _tile(_("Verified users (unique per day)"), users, users_before, link=verified.link)
+    elif users:  # counted by the day alone, which a part of a day cannot be compared with
+        note = ngettext("{number} user, unique per day", "{number} users, unique per day", users)
+        verified = replace(verified, note=note.format(number=grouped(users)))
     is_known = counts_before["sessions_sent"] >= FEW
     return [
         verified,

@@ -191,7 +191,7 @@ def _rows(projects: Sequence[int], span: Range, where: Where | None) -> Iterable
     if not span.is_by_day:
         return ((hours.filter(hour__gte=span.since), day_of_hour),)
     yesterday = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - DAY
-    by_hour_from = min(max(span.since, yesterday), span.until)
+    by_hour_from = min(max(span.since, yesterday), span.until.replace(hour=0))
     days = DailyCosts.objects.filter(
         project__in=projects, day__gte=span.since.date(), day__lt=by_hour_from.date(), **(where or {})
     )

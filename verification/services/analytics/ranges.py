@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -52,9 +53,22 @@ class Range:
         return DAY if self.is_by_day else HOUR
 
     @property
-    def before(self) -> Range:
+    def whole_before(self) -> Range:
         """The range of the same length that ends where this one begins."""
         return Range(self.since - (self.until - self.since), self.since, self.hours_since)
+
+    @property
+    def before(self) -> Range:
+        """The range to compare with: the one before, and of a running range only as much as has passed of this one.
+
+        It ends at the nearest whole hour. It stays whole in the last hour, so that of the last 24 hours, too, and where
+        figures of hours are kept no longer.
+        """
+        whole, now = self.whole_before, timezone.now()
+        if not self.since <= now < self.until - HOUR or self.since - DAY < now - HOURS_KEPT:
+            return whole
+        passed = max(HOUR, round((now - self.since) / HOUR) * HOUR)
+        return replace(whole, until=min(whole.until, whole.since + passed))
 
     @property
     def last_day(self) -> date:

@@ -223,7 +223,7 @@ def rows_of(projects: Sequence[int], span: Range, where: Where | None) -> Iterab
     if not span.is_by_day:
         return (hours.filter(hour__gte=span.since),)
     yesterday = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - DAY
-    by_hour_from = min(max(span.since, yesterday), span.until)
+    by_hour_from = min(max(span.since, yesterday), span.until.replace(hour=0))
     days = DailyFigures.objects.filter(
         project__in=projects, day__gte=span.since.date(), day__lt=by_hour_from.date(), **(where or {})
     )

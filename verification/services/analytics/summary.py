@@ -59,6 +59,7 @@ class Summary:
     """All that is told of a range. ``users`` are counted by the day.
 
     They are None where the range is not of whole days, or the figures are of one channel, country and the like.
+    ``over_time_before`` is whole, also while the range still runs: a chart shows what is yet to come.
     """
 
     span: Range
@@ -96,9 +97,9 @@ def summarize(
         sums=_total(rows),
         before=_total(rows_before),
         users=report.users(projects, span) if has_users else None,
-        users_before=report.users(projects, span.before) if has_users else None,
+        users_before=report.users(projects, span.before) if has_users and span.before.is_of_days else None,
         over_time=report.over_time(projects, span, where),
-        over_time_before=report.over_time(projects, span.before, where),
+        over_time_before=report.over_time(projects, span.whole_before, where),
         by={name: _lines(place, name, rows, rows_before) for place, name in enumerate(report.DIMENSIONS)},
         refused=report.refusals(projects, span, country),
         refused_before=sum(times for _, times in report.refusals(projects, span.before, country)),
