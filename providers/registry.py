@@ -221,7 +221,7 @@ def _boolean(raw: object) -> bool:
 
 def _text(setting: Setting, raw: object) -> str:
     if not isinstance(raw, str):
-        raise ValueError(_("enter a text"))
+        raise ValueError(_("enter text"))
     if len(raw) > MAX_TEXT_LENGTH:
         raise ValueError(_("the text is longer than {most} characters").format(most=MAX_TEXT_LENGTH))
     has_lines = setting.kind is SettingKind.MULTILINE or setting.is_multiline

@@ -36,7 +36,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     401: (Outcome.DECLINED, "the message is held as a risk"),
     402: (Outcome.MISCONFIGURED, "the sender is not accepted"),
     403: (Outcome.REFUSED, "the recipient's number is not valid"),
-    404: (Outcome.DECLINED, "the recipient's number is of a kind that is not served"),
+    404: (Outcome.DECLINED, "this type of number is not supported"),
     405: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
     IN_BLACKLIST: (Outcome.REFUSED, "the recipient has opted out"),
     407: (Outcome.DECLINED, "there is no route to the recipient"),
@@ -188,7 +188,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 
 
 def _explain(code: int) -> ProviderError:
-    outcome, words = _ERRORS.get(code, (Outcome.UNKNOWN, "an error we do not know"))
+    outcome, words = _ERRORS.get(code, (Outcome.UNKNOWN, "an unknown error"))
     text = f"Africa's Talking: {words} (status {code})"
     return ProviderError(text, outcome, provider_status=str(code), is_suppressed=code == IN_BLACKLIST)
 

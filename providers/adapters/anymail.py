@@ -80,7 +80,7 @@ class Adapter(base.Adapter):
             "webhook_login",
             _("Username and password for reports"),
             SettingKind.SECRET,
-            help=_("As user:password, if the vendor authenticates to the webhook URL."),
+            help=_("Enter user:password if the vendor sends Basic authentication to the webhook URL."),
         ),
         Setting("base_url", _("API URL"), SettingKind.URL, help=_("Leave empty for the vendor's default.")),
     )

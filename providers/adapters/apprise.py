@@ -124,7 +124,7 @@ class Adapter(base.Adapter):
         url = str(values["url"])
         problem = _problem(url)
         if not problem and not re.search(r"\{to(_digits)?\}", url):
-            problem = "{to} or {to_digits} is needed, or every code would go to the same place"
+            problem = "use {to} or {to_digits}; otherwise every code would go to the same place"
         if not problem:
             with libraries.sessions_through_door(LibraryCall(HttpClient(), seconds=0)):  # nothing is asked here
                 problem = "" if _plugin(_fill(url, _SAMPLE)) is not None else "Apprise cannot read this URL"
@@ -191,7 +191,7 @@ def _problem(url: str) -> str:
     """Return why we do not use this URL, whatever Apprise would make of it; empty if we do."""
     match = _SCHEME.match(url)
     if match is None or _PLACEHOLDER.search(url[: match.end()]):
-        return "a URL such as service://… is expected"
+        return "enter a URL such as service://…"
     return _scheme_problem(match.group(1).lower())
 
 
@@ -199,13 +199,13 @@ def _problem(url: str) -> str:
 def _scheme_problem(scheme: str) -> str:
     found = _class_of(scheme)
     if found is None:
-        return f"Apprise knows no service {scheme}://"
+        return f"Apprise has no service {scheme}://"
     # A package is one service, with all its files.
     path = Path(inspect.getfile(found))
     files = [path] if path.parent.name == "plugins" else sorted(path.parent.rglob("*.py"))
     if all(_only_asks(file) for file in files):
         return ""
-    return f"{scheme}:// does more on this machine than ask by HTTP, and is not used"
+    return f"{scheme}:// does more on this machine than send HTTP requests, so Watchword does not use it"
 
 
 def _class_of(scheme: str) -> Any:

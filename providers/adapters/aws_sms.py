@@ -38,7 +38,7 @@ ASK_BACK = Timeouts(1.0, 2.0)  # to fetch it, or to confirm: Amazon waits for ou
 CURRENCY = "USD"  # of every price that Amazon tells
 
 _KEYS = (Outcome.MISCONFIGURED, "the access key is not accepted")
-_RIGHTS = (Outcome.MISCONFIGURED, "the access key may not do this")
+_RIGHTS = (Outcome.MISCONFIGURED, "the access key lacks permission for this")
 _SETTINGS = (Outcome.MISCONFIGURED, "a setting is not accepted")
 _COUNTRY = (Outcome.DECLINED, "messages there are not enabled")
 _SENDER = (Outcome.DECLINED, "the sender is not accepted there")
@@ -62,7 +62,7 @@ _ERRORS: dict[str, amazon.Refusal] = {
     ),
     "DESTINATION_PHONE_NUMBER_NOT_VERIFIED": (
         Outcome.MISCONFIGURED,
-        "an account in the sandbox writes to its verified numbers only",
+        "an account in the sandbox can only send to verified numbers",
     ),
     "DESTINATION_PHONE_NUMBER_OPTED_OUT": amazon.OPTED_OUT,
     "ExpiredTokenException": _KEYS,
@@ -80,7 +80,7 @@ _ERRORS: dict[str, amazon.Refusal] = {
     "MONTHLY_SPEND_LIMIT_REACHED_FOR_TEXT": _SPENT,
     "MissingAuthenticationToken": _KEYS,
     "NO_ORIGINATION_IDENTITIES_FOUND": _SENDER,
-    "NUMBER_CAPABILITIES_MISMATCH": (Outcome.MISCONFIGURED, "the sender's number carries no SMS"),
+    "NUMBER_CAPABILITIES_MISMATCH": (Outcome.MISCONFIGURED, "the sender's number does not support SMS"),
     "PRICE_OVER_THRESHOLD": (Outcome.DECLINED, "the message costs more than the settings allow"),
     "RESOURCE_NOT_ACCESSIBLE": _SETTINGS,
     "RESOURCE_NOT_ACTIVE": (Outcome.MISCONFIGURED, "the sender is not active"),
@@ -89,7 +89,7 @@ _ERRORS: dict[str, amazon.Refusal] = {
     "SENDER_ID_NOT_SUPPORTED": _SENDER,
     "SENDER_ID_REQUIRES_REGISTRATION": _SENDER,
     "ServiceQuotaExceededException": (Outcome.RATE_LIMITED, "a quota of the account is used up"),
-    "ThrottlingException": (Outcome.RATE_LIMITED, "messages are sent too fast"),
+    "ThrottlingException": (Outcome.RATE_LIMITED, "messages are being sent too fast"),
     "UnrecognizedClientException": _KEYS,
     "ValidationException": _UNCLEAR,
 }
@@ -164,7 +164,7 @@ class Adapter(base.Adapter):
         if values["topic_arn"] and not sns.TOPIC.fullmatch(str(values["topic_arn"])):
             errors["topic_arn"] = gettext("enter an ARN such as arn:aws:sns:eu-central-1:123456789012:codes")
         elif values["topic_arn"] and not values["configuration_set"]:
-            errors["configuration_set"] = gettext("the configuration set that reports to the topic is needed")
+            errors["configuration_set"] = gettext("enter the configuration set that reports to the topic")
         if values["max_price"] and not re.fullmatch(r"[0-9]{1,2}\.[0-9]{1,5}", str(values["max_price"])):
             errors["max_price"] = gettext("enter a price such as 0.25")
         return errors
@@ -172,7 +172,7 @@ class Adapter(base.Adapter):
     def send(self, message: base.OutgoingMessage) -> base.Result:
         base.require_text(message)
         if len(message.text) > MAX_LENGTH:
-            raise ProviderError(f"Amazon carries at most {MAX_LENGTH} characters", Outcome.NOT_APPLICABLE)
+            raise ProviderError(f"Amazon accepts at most {MAX_LENGTH} characters", Outcome.NOT_APPLICABLE)
         is_reported = bool(self.text("topic_arn") and hooks.report_url(message, self.http.allowed_networks))
         answered = self._ask("send_text_message", **self._parameters(message))
         identity = answers.identity(answered.get("MessageId"))
@@ -260,9 +260,9 @@ class Adapter(base.Adapter):
         try:
             answer = self.http.request("GET", url, timeout=ASK_BACK)
         except ProviderError:
-            raise HookForged("Amazon's certificate cannot be had") from None
+            raise HookForged("Amazon's certificate could not be downloaded") from None
         if answer.status != 200:
-            raise HookForged("Amazon's certificate cannot be had")
+            raise HookForged("Amazon's certificate could not be downloaded")
         with suppress(Exception):  # any error may come from the store; without it the next call asks again
             self.store.set(name, answer.text, CERTIFICATE_SECONDS)
         return answer.body

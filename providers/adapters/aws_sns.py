@@ -34,10 +34,10 @@ _SLOW_DOWN = (Outcome.RATE_LIMITED, "the account sends too fast")
 _UNCLEAR = (Outcome.DECLINED, "the number, the sender or the text is not accepted")
 _FAULT = (Outcome.TEMPORARY, "Amazon has a server error")
 _ERRORS: dict[str, amazon.Refusal] = {
-    "AccessDenied": (Outcome.MISCONFIGURED, "the access key may not do this"),
-    "AccessDeniedException": (Outcome.MISCONFIGURED, "the access key may not do this"),
-    "AuthorizationError": (Outcome.MISCONFIGURED, "the access key may not do this"),
-    "AuthorizationErrorException": (Outcome.MISCONFIGURED, "the access key may not do this"),
+    "AccessDenied": (Outcome.MISCONFIGURED, "the access key lacks permission for this"),
+    "AccessDeniedException": (Outcome.MISCONFIGURED, "the access key lacks permission for this"),
+    "AuthorizationError": (Outcome.MISCONFIGURED, "the access key lacks permission for this"),
+    "AuthorizationErrorException": (Outcome.MISCONFIGURED, "the access key lacks permission for this"),
     "EndpointDisabled": (Outcome.DECLINED, "the recipient cannot be reached from there"),
     "ExpiredToken": _KEYS,
     "IncompleteSignature": _KEYS,

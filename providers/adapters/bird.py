@@ -60,8 +60,8 @@ class Adapter(base.Adapter):
             _("Webhook signing key"),
             SettingKind.SECRET,
             help=_(
-                "As entered with the webhook URL. If empty, reports are ignored and accepted messages count"
-                " as delivered."
+                "The key you entered at the vendor with the webhook URL. If empty, reports are ignored "
+                "and accepted messages count as delivered."
             ),
         ),
         Setting("base_url", _("API URL"), SettingKind.URL, default="https://api.bird.com"),

@@ -67,8 +67,8 @@ class Adapter(base.Adapter):
             _("Webhook signing key"),
             SettingKind.SECRET,
             help=_(
-                "As entered with the webhook URL. If empty, reports are ignored and accepted messages count"
-                " as delivered."
+                "The key you entered at the vendor with the webhook URL. If empty, reports are ignored "
+                "and accepted messages count as delivered."
             ),
         ),
         Setting("base_url", _("API URL"), SettingKind.URL, default="https://api.httpsms.com"),
@@ -86,7 +86,7 @@ class Adapter(base.Adapter):
     def send(self, message: base.OutgoingMessage) -> base.Result:
         base.require_text(message)
         if len(message.text) > MAX_LENGTH:
-            raise ProviderError(f"httpSMS carries at most {MAX_LENGTH} characters", Outcome.NOT_APPLICABLE)
+            raise ProviderError(f"httpSMS accepts at most {MAX_LENGTH} characters", Outcome.NOT_APPLICABLE)
         is_reported = bool(self.text("signing_key") and hooks.report_url(message, self.http.allowed_networks))
         body = {
             "from": self.text("sender"),

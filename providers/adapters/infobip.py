@@ -48,7 +48,7 @@ _REFUSALS: dict[int, tuple[Outcome, str]] = {
     13: (Outcome.MISCONFIGURED, "the sender is blocked"),
     14: (Outcome.REFUSED, "the recipient's number is blocked"),
     17: (Outcome.OUT_OF_FUNDS, "the prepaid package has expired"),
-    18: (Outcome.MISCONFIGURED, "a trial account writes to its registered number only"),
+    18: (Outcome.MISCONFIGURED, "a trial account can only send to its registered number"),
     19: (Outcome.DECLINED, "the account has no route to the recipient"),
     20: (Outcome.RECIPIENT_LIMITED, "the recipient got too many messages"),
     21: (Outcome.TEMPORARY, "Infobip has a server error"),
@@ -82,7 +82,7 @@ _SUPPRESSED_ERRORS = frozenset({2049, 2050, 2052})
 _REQUEST_ERRORS: dict[str, tuple[Outcome, str]] = {
     "E400": (Outcome.MISCONFIGURED, "the request was not understood"),
     "E401": (Outcome.MISCONFIGURED, "the API key is not accepted"),
-    "E403": (Outcome.MISCONFIGURED, "the API key may not send messages"),
+    "E403": (Outcome.MISCONFIGURED, "the API key lacks permission to send messages"),
     "E429": (Outcome.RATE_LIMITED, "there are too many requests"),
     "E500": (Outcome.TEMPORARY, "Infobip has a server error"),
     "UNAUTHORIZED": (Outcome.MISCONFIGURED, "the API key is not accepted"),

@@ -69,7 +69,7 @@ class Adapter(base.Adapter):
             _("sendsms URL"),
             SettingKind.URL,
             required=True,
-            help=_("Such as http://10.0.0.5:13013/cgi-bin/sendsms. Without https only in an allowed network."),
+            help=_("Such as http://10.0.0.5:13013/cgi-bin/sendsms. Plain http only works in an allowed network."),
         ),
         Setting("username", _("Username"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),

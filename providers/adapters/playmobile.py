@@ -54,12 +54,12 @@ class Adapter(base.Adapter):
             _("API URL"),
             SettingKind.URL,
             required=True,
-            help=_("From your contract, up to the host, often https://send.smsxabar.uz."),
+            help=_("From your contract, without a path; usually https://send.smsxabar.uz."),
         ),
         Setting("username", _("Username"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
         Setting("sender", _("Sender"), required=True, help=_("The originator, such as 3700.")),
-        Setting("id_prefix", _("Message ID prefix"), help=_("If two services share an account.")),
+        Setting("id_prefix", _("Message ID prefix"), help=_("Only needed if two services share an account.")),
     )
 
     @classmethod

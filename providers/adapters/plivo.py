@@ -52,7 +52,7 @@ _STATUSES = {
 }
 _REASONS = {
     10: "the message is not valid",
-    20: "the network had a fault",
+    20: "a network error",
     30: "the carrier blocked the message as spam",
     40: "the sender's number is not valid",
     50: "the recipient's number is not valid",
@@ -63,7 +63,7 @@ _REASONS = {
     100: "the carrier does not allow it",
     110: "the message is too long",
     200: "the recipient has opted out",
-    201: "the sender's number may not write to this country",
+    201: "the sender's number cannot send to this country",
     300: "it could not be passed on",
     420: "it was not delivered in time",
     450: "messages to this country are not enabled",
@@ -103,7 +103,7 @@ class Adapter(base.Adapter):
         if not re.fullmatch(r"[0-9A-Za-z]{1,40}", str(values["auth_id"])):
             errors["auth_id"] = gettext("use only letters and digits")
         if not values["sender"] and not values["powerpack_uuid"]:
-            errors["sender"] = gettext("a sender or a powerpack is needed")
+            errors["sender"] = gettext("enter a sender or a Powerpack UUID")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

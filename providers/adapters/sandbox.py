@@ -26,7 +26,7 @@ class Adapter(base.Adapter):
         number = f"sandbox-{message.id}"
         match outcome_of(message.to):
             case None:
-                raise ProviderError("the sandbox knows no such recipient", Outcome.NOT_APPLICABLE)
+                raise ProviderError("this is not a sandbox recipient", Outcome.NOT_APPLICABLE)
             case Simulated.LATE | Simulated.NEVER | Simulated.BOUNCED:
                 return base.Result.accepted(number)
             case Simulated.REFUSED:

@@ -38,7 +38,7 @@ _ERRORS: dict[str, tuple[Outcome, str]] = {
     "syntax_invalid_json": (Outcome.MISCONFIGURED, "the request was not understood"),
     "syntax_constraint_violation": (Outcome.MISCONFIGURED, "the request lacks something"),
     "syntax_invalid_parameter_format": (Outcome.DECLINED, "a number, the sender's or the recipient's, is not valid"),
-    "illegal_number_type": (Outcome.REFUSED, "the recipient's number is of a kind that gets no messages"),
+    "illegal_number_type": (Outcome.REFUSED, "this type of number cannot receive messages"),
     "blocked_account": (Outcome.MISCONFIGURED, "the account is blocked"),
     "missing_callback_url": (Outcome.MISCONFIGURED, "the webhook address is missing"),
 }
@@ -87,8 +87,8 @@ class Adapter(base.Adapter):
             _("Webhook secret"),
             SettingKind.SECRET,
             help=_(
-                "If Sinch signs webhooks for this service plan. If empty, only the secret in the webhook URL"
-                " protects reports."
+                "Only if Sinch signs webhooks for this service plan. If empty, only the secret in the "
+                "webhook URL protects reports."
             ),
         ),
         Setting(
@@ -96,7 +96,7 @@ class Adapter(base.Adapter):
             _("API URL"),
             SettingKind.URL,
             default="https://us.sms.api.sinch.com",
-            help=_("With the service plan's region: us, eu, au, br or ca."),
+            help=_("Begins with the service plan's region: us, eu, au, br or ca."),
         ),
     )
 

@@ -80,7 +80,9 @@ class Adapter(base.Adapter):
             help=_("A worker started with --connections connects to it."),
         ),
         Setting("port", _("Port"), SettingKind.NUMBER, default=2775),
-        Setting("tls", "TLS", SettingKind.BOOLEAN, default=True, help=_("Without it only in an allowed network.")),
+        Setting(
+            "tls", "TLS", SettingKind.BOOLEAN, default=True, help=_("Can only be turned off in an allowed network.")
+        ),
         Setting("system_id", _("System ID"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),
         Setting("system_type", _("System type"), help=_("Usually empty.")),

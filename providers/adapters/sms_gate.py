@@ -75,7 +75,11 @@ class Adapter(base.Adapter):
             SettingKind.SECRET,
             help=_("From the app's settings. If empty, reports are ignored and accepted messages count as delivered."),
         ),
-        Setting("device_id", _("Device ID"), help=_("To use one phone. Leave empty for any phone of the account.")),
+        Setting(
+            "device_id",
+            _("Device ID"),
+            help=_("To send from one phone only. Leave empty to use any phone of the account."),
+        ),
         Setting(
             "sim_number",
             _("SIM card"),

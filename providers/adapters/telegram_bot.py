@@ -102,7 +102,7 @@ class Adapter(base.Adapter):
         if message.account_id is None:
             raise ProviderError("the user has not started the bot", Outcome.NOT_APPLICABLE)
         if not 0 < len(message.text) <= MAX_TEXT_LENGTH:
-            raise ProviderError(f"only texts of 1 to {MAX_TEXT_LENGTH} characters fit", Outcome.NOT_APPLICABLE)
+            raise ProviderError(f"the text must have 1 to {MAX_TEXT_LENGTH} characters", Outcome.NOT_APPLICABLE)
         fields: dict[str, object] = {
             "chat_id": _chat_id(message.account_id),
             "text": message.text,
@@ -272,7 +272,9 @@ def _refusal(answer: HttpAnswer, found: Mapping[str, Any]) -> ProviderError:
             if words in description:
                 return ProviderError(sentence, Outcome.REFUSED, provider_status=provider_status)
     if status == 403:  # with a right token it always means the chat
-        return ProviderError("the bot may not write to this user", Outcome.REFUSED, provider_status="forbidden")
+        return ProviderError(
+            "the bot is not allowed to message this user", Outcome.REFUSED, provider_status="forbidden"
+        )
     if status == 400:
         return ProviderError("Telegram rejects the request", Outcome.MISCONFIGURED, provider_status="400")
     if status == 409:

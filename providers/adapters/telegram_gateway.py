@@ -99,7 +99,7 @@ class Adapter(base.Adapter):
             raise ProviderError("only codes of 4 to 8 digits can be sent", Outcome.NOT_APPLICABLE)
         if message.expires_in < MIN_TTL_SECONDS:
             # With Telegram's smallest ttl the code could arrive after its end.
-            raise ProviderError("the code ends in less than 30 seconds", Outcome.NOT_APPLICABLE)
+            raise ProviderError("the code expires in less than 30 seconds", Outcome.NOT_APPLICABLE)
         fields: dict[str, object] = {
             "phone_number": message.to,
             "code": message.code,

@@ -45,7 +45,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     10004: (Outcome.MISCONFIGURED, "the request lacks something"),
     10007: (Outcome.TEMPORARY, "Telnyx has a server error"),
     10009: (Outcome.MISCONFIGURED, "the API key is not accepted"),
-    10010: (Outcome.MISCONFIGURED, "the API key may not do this"),
+    10010: (Outcome.MISCONFIGURED, "the API key lacks permission for this"),
     10011: (Outcome.RATE_LIMITED, "there are too many requests"),
     10015: (Outcome.MISCONFIGURED, "the request was not understood"),
     10016: (Outcome.DECLINED, "a number, the sender's or the recipient's, is not valid"),
@@ -76,7 +76,7 @@ _STATUSES = {
     "expired": ReceiptStatus.EXPIRED,
 }
 _REASONS = {
-    40001: "the recipient's number gets no SMS",
+    40001: "the recipient's number cannot receive SMS",
     40002: "the carrier blocked the message as spam",
     40003: "the sender is blocked for spam",
     40004: "the recipient's carrier rejected it",
@@ -108,7 +108,7 @@ class Adapter(base.Adapter):
         Setting(
             "messaging_profile_id",
             _("Messaging profile ID"),
-            help=_("Needed with a name, or to send from the profile's numbers without a sender."),
+            help=_("Required if the sender is a name, or to send from the profile's numbers without a sender."),
         ),
         Setting("base_url", _("API URL"), SettingKind.URL, default="https://api.telnyx.com"),
     )
@@ -121,7 +121,7 @@ class Adapter(base.Adapter):
         if _public_key(str(values["public_key"])) is None:
             errors["public_key"] = gettext("enter a key of 32 bytes in Base64")
         if not values["sender"] and not values["messaging_profile_id"]:
-            errors["sender"] = gettext("a sender or a messaging profile is needed")
+            errors["sender"] = gettext("enter a sender or a messaging profile ID")
         return errors
 
     def send(self, message: base.OutgoingMessage) -> base.Result:

@@ -64,7 +64,7 @@ _MISCONFIGURED = {
     21210: "the sender's number is not verified",
     21212: "the sender is not valid",
     21606: "the sender is not a number of this account",
-    21608: "a trial account writes to verified numbers only",
+    21608: "a trial account can only send to verified numbers",
     21609: "the webhook address is not valid",
     21659: "the sender is not a number of this account",
     30007: "the message was filtered",
@@ -73,7 +73,7 @@ _MISCONFIGURED = {
 _DECLINED = {
     21214: "the recipient cannot be reached from there",
     21215: "calls to this country are not enabled",
-    21216: "the account may not call this number",
+    21216: "the account is not allowed to call this number",
     21408: "messages to this country are not enabled",
     21612: "there is no route to the recipient from this sender",
 }
@@ -155,7 +155,7 @@ class Adapter(base.Adapter):
             help=_("Only if reports are signed with HMAC_SHA256 and a separate key."),
         ),
         Setting("from_number", _("Sender"), help=_("A number such as +14155552345; for SMS, also a registered name.")),
-        Setting("messaging_service_sid", _("Messaging service SID"), help=_("Sends SMS instead of a sender.")),
+        Setting("messaging_service_sid", _("Messaging service SID"), help=_("Used for SMS instead of a sender.")),
         Setting(
             "privacy",
             _("Don't store text and number"),
@@ -183,9 +183,9 @@ class Adapter(base.Adapter):
         if bool(values["api_key_sid"]) != bool(values["api_key_secret"]):
             errors["api_key_secret"] = gettext("enter both the API key's SID and its secret")
         elif not values["api_key_sid"] and not values["auth_token"]:
-            errors["auth_token"] = gettext("an auth token or an API key is needed")
+            errors["auth_token"] = gettext("enter an auth token or an API key")
         if not values["from_number"] and not values["messaging_service_sid"]:
-            errors["from_number"] = gettext("a sender or a messaging service is needed")
+            errors["from_number"] = gettext("enter a sender or a messaging service SID")
         if not languages.is_mapping(str(values["say_languages"])):
             errors["say_languages"] = str(languages.WANTED)
         return errors
@@ -262,7 +262,7 @@ class Adapter(base.Adapter):
         """Return the form of a call. It needs a number as its sender, though a country's sender may be a name."""
         sender = message.sender if _PHONE.fullmatch(message.sender) else self.text("from_number")
         if not _PHONE.fullmatch(sender):
-            raise ProviderError("a call needs a sender that is a phone number", Outcome.MISCONFIGURED)
+            raise ProviderError("a call needs a phone number as the sender", Outcome.MISCONFIGURED)
         twiml = self._twiml(message)
         if len(twiml) > MAX_TWIML_LENGTH:
             raise ProviderError("the text is too long to be spoken", Outcome.NOT_APPLICABLE)

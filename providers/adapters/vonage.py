@@ -54,7 +54,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     15: (Outcome.MISCONFIGURED, "the sender is not accepted"),
     22: (Outcome.DECLINED, "the recipient's network is not known there"),
     23: (Outcome.MISCONFIGURED, "the webhook address is not accepted"),
-    29: (Outcome.MISCONFIGURED, "a trial account writes to its listed numbers only"),
+    29: (Outcome.MISCONFIGURED, "a trial account can only send to its listed numbers"),
     32: (Outcome.MISCONFIGURED, "the request is signed, though it should not be"),
     33: (Outcome.REFUSED, "the recipient's number is no longer in use"),
 }
@@ -75,7 +75,7 @@ _REASONS = {
     5: "the number's carrier could not be found",
     6: "the carrier blocked the message as spam",
     7: "the handset is busy",
-    8: "the network had a fault",
+    8: "a network error",
     9: "the recipient has opted out",
     10: "the message is not valid",
     11: "there is no route to the recipient",
@@ -88,7 +88,7 @@ _REASONS = {
     52: "the text fits no registered template",
     53: "the recipient has not consented",
     54: "a regulation forbids it",
-    99: "a general fault",
+    99: "a general error",
 }
 _SUPPRESSED_STATUSES = frozenset({7, 33})
 _SUPPRESSED = frozenset({3, 4, 9, 14})  # Vonage asks to take these numbers off the list

@@ -47,7 +47,7 @@ _MISCONFIGURED = {
     131005: "access is denied",
     131008: "a parameter is missing",
     131009: "a parameter is wrong",
-    131030: "a test number may write to its listed recipients only",
+    131030: "a test number can only send to its listed recipients",
     131031: "the account is locked",
     131037: "the display name is not approved",
     131045: "the phone number is not registered (certificate)",
@@ -59,7 +59,7 @@ _MISCONFIGURED = {
     132005: "the template is too long",
     132007: "the template violates a policy",
     132008: "the template does not accept this value",
-    132012: "the template needs parameters of another form",
+    132012: "the template needs parameters in another format",
     132015: "the template is paused",
     132016: "the template is disabled",
     133016: "the number was registered too often",
@@ -86,7 +86,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     NO_ACCOUNT: (Outcome.NO_ACCOUNT, "the recipient cannot be reached on WhatsApp"),
     131042: (Outcome.OUT_OF_FUNDS, "there is a problem with the payment"),
     PAIR_LIMIT: (Outcome.RECIPIENT_LIMITED, "this recipient got a message a moment ago"),
-    130497: (Outcome.DECLINED, "the account may not write to this country"),
+    130497: (Outcome.DECLINED, "the account is not allowed to send to this country"),
     **{code: (Outcome.MISCONFIGURED, words) for code, words in _MISCONFIGURED.items()},
     **{code: (Outcome.REFUSED, words) for code, words in _REFUSED.items()},
     **{code: (Outcome.RATE_LIMITED, words) for code, words in _RATE_LIMITED.items()},
@@ -139,14 +139,17 @@ class Adapter(base.Adapter):
         ),
         Setting(
             "template_language",
-            _("Language for all others"),
+            _("Language for all other messages"),
             help=_("Such as en_US. Leave empty for the message's language."),
         ),
         Setting(
             "app_secret",
             _("App secret"),
             SettingKind.SECRET,
-            help=_("Verifies status webhooks. Without it there are none, and accepted messages count as delivered."),
+            help=_(
+                "Verifies status webhooks. Without it, there are no delivery reports and accepted "
+                "messages count as delivered."
+            ),
         ),
         Setting(
             "verify_token",

@@ -48,7 +48,7 @@ _AMAZON = {
     "MailFromDomainNotVerifiedException": (Outcome.MISCONFIGURED, "the sender is not verified"),
     "MessageRejected": (Outcome.MISCONFIGURED, "the sender or the content is not accepted"),
     "SendingPausedException": (Outcome.MISCONFIGURED, "sending is paused for the account"),
-    "TooManyRequestsException": (Outcome.RATE_LIMITED, "messages are sent too fast"),
+    "TooManyRequestsException": (Outcome.RATE_LIMITED, "messages are being sent too fast"),
 }
 
 

@@ -100,11 +100,11 @@ def _read_url(url: str, allowed_networks: tuple[str, ...]) -> Url:
     if _UNPRINTABLE.search(url):
         raise AddressBlocked(_("the URL contains a space, a backslash or a control character"))
     if _ESCAPED_HOST.match(url):
-        raise AddressBlocked(_("the URL cannot be read"))
+        raise AddressBlocked(_("the URL is not valid"))
     try:
         parsed = parse_url(_STRAY_PERCENT.sub("%25", url))
     except LocationParseError:
-        raise AddressBlocked(_("the URL cannot be read")) from None
+        raise AddressBlocked(_("the URL is not valid")) from None
     if parsed.scheme not in ("https", "http"):
         raise AddressBlocked(_("the URL must start with https://"))
     if _USER_INFO.match(url):

@@ -101,4 +101,4 @@ def body_of(answer: HttpAnswer) -> Mapping[str, Any] | None:
 
 def unread(answer: HttpAnswer) -> Judgement:
     """Return the verdict on an answer that says nothing of the number."""
-    return Judgement(Verdict.UNKNOWN, f"its answer says nothing of the number (HTTP {answer.status})")
+    return Judgement(Verdict.UNKNOWN, f"its answer says nothing about the number (HTTP {answer.status})")

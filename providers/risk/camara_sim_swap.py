@@ -55,5 +55,5 @@ def access_token(account: RiskAccount, *, http: HttpClient) -> str:
     )
     token = (base.body_of(answer) or {}).get("access_token")
     if not isinstance(token, str) or not token.isascii():
-        raise ProviderError(f"it gave no access token (HTTP {answer.status})", Outcome.MISCONFIGURED)
+        raise ProviderError(f"it returned no access token (HTTP {answer.status})", Outcome.MISCONFIGURED)
     return token

@@ -19,8 +19,8 @@ UCS2 = 8  # of data_coding
 
 _REFUSALS = {
     0x01: (Outcome.NOT_APPLICABLE, "the text is too long for it"),
-    0x04: (Outcome.TEMPORARY, "the bind is not one to send over"),
-    0x05: (Outcome.MISCONFIGURED, "the account is bound already, as often as it may"),
+    0x04: (Outcome.TEMPORARY, "the bind does not allow sending"),
+    0x05: (Outcome.MISCONFIGURED, "the account already has the maximum number of binds"),
     0x08: (Outcome.TEMPORARY, "system error"),
     0x0A: (Outcome.MISCONFIGURED, "the sender is not allowed"),
     0x0B: (Outcome.REFUSED, "the number is not valid"),
@@ -36,7 +36,7 @@ _REFUSALS = {
     0x50: (Outcome.MISCONFIGURED, "the recipient's type of number is not valid"),
     0x51: (Outcome.MISCONFIGURED, "the recipient's numbering plan is not valid"),
     0x53: (Outcome.MISCONFIGURED, "the system type is not valid"),
-    0x58: (Outcome.RATE_LIMITED, "too many messages at a time"),
+    0x58: (Outcome.RATE_LIMITED, "too many messages at once"),
     0x62: (Outcome.MISCONFIGURED, "it does not accept this kind of validity"),
 }
 
@@ -79,7 +79,7 @@ _FIELD = re.compile(r"\b(id|stat|err):\s?(\S+)", re.IGNORECASE)
 
 
 def refusal(what: str, status: int) -> ProviderError:
-    outcome, reason = _REFUSALS.get(status, (Outcome.TEMPORARY, "for a reason of its own"))
+    outcome, reason = _REFUSALS.get(status, (Outcome.TEMPORARY, "unknown reason"))
     code = f"0x{status:02X}"
     return ProviderError(f"the message centre {what}: {reason} ({code})", outcome, provider_status=code)
 

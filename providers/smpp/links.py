@@ -264,7 +264,7 @@ class BindPool:
             if not batch:
                 self._tell_state()
             self._store_and_answer([delivered for delivered in batch if delivered is not None])
-        self._report_state(0, "the worker parts from it")
+        self._report_state(0, "the worker closed the connection")
 
     def _store_and_answer(self, delivered: list[tuple[SmppSession, Pdu]]) -> None:
         events: list[HookEvent] = []

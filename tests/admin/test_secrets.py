@@ -235,7 +235,7 @@ def test_rotating_twice_does_not_prolong_the_first_secret(panel):
 def test_a_providers_secret_is_not_in_its_form(panel):
     page = panel.as_("root").get(page_of("provider_change", panel.rows[Provider])).content.decode()
     assert "provider-secret" not in page
-    assert "Leave blank to keep it" in page
+    assert "Leave empty to keep it" in page
 
 
 def test_a_blank_secret_keeps_what_is_stored(panel):

@@ -165,7 +165,7 @@ def test_the_keyboard_passes_the_menu_and_logs_out(live_server, browser_page, pa
     page, _ = browser_page
     log_in(page, live_server)
     page.keyboard.press("Tab")
-    assert focused(page) == "Skip to the content"
+    assert focused(page) == "Skip to content"
     page.keyboard.press("Enter")
     page.wait_for_function("document.activeElement.id == 'main-content'")
     page.goto(live_server.url + reverse("admin:index"))

@@ -74,7 +74,7 @@ def test_the_message_is_shown_and_counted_while_it_is_typed(live_server, browser
 
     page.fill("#id_text", "{code} from {project}")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.get_by_text("The text is used from now on").wait_for()
+    page.get_by_text("The text is now in use").wait_for()
     assert MessageTemplate.objects.get().text == "{code} from {project}"
     assert complaints == []
 

@@ -214,7 +214,7 @@ def test_challenges_of_our_own_need_no_keys(project):
 
 @pytest.mark.parametrize("given", [(), ("challenge_site_key=x",), ("challenge_secret=x",)])
 def test_challenges_of_a_vendor_need_site_key_and_secret(project, given):
-    with pytest.raises(CommandError, match="Challenges of hCaptcha need a site key and a secret"):
+    with pytest.raises(CommandError, match="hCaptcha challenges need a site key and a secret"):
         run("setproject", str(project.id), "challenge_mode=suspicion", "challenge_provider=hcaptcha", *given)
     assert Project.objects.get(pk=project.id).challenge_mode == "off"
 

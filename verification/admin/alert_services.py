@@ -38,11 +38,9 @@ class AlertServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generi
         help_texts = {
             "kind": gettext_lazy(
                 'E-mail and a webhook of your own are set up in the <a class="ww-link" href="../">list</a>.'
-            )
-        }
-        help_texts = {
-            "name": gettext_lazy("A name for you, such as Ops chat."),
-            "chat": gettext_lazy("Telegram only: the number of a chat the bot is in, such as -1001234567890."),
+            ),
+            "name": gettext_lazy("Your name for it, such as Ops chat."),
+            "chat": gettext_lazy("Telegram only: the ID of a chat the bot is in, such as -1001234567890."),
         }
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -71,9 +69,9 @@ class AlertServiceAdmin(ScopedAdmin):
     list_display = ("name", "kind", "is_enabled", "project")
     list_select_related = ("project",)
     intro = gettext_lazy(
-        "Each alert goes to all active destinations of its project. E-mails and chat messages are held during"
-        " quiet hours, unless a channel is down; webhooks are called immediately. Sent alerts are listed"
-        ' under <a class="ww-link" href="../alert/">Alerts</a>.'
+        "Each alert goes to all active destinations of its project. E-mails and chat messages are held "
+        "during quiet hours, unless a channel is down; webhooks are sent immediately. Sent alerts are "
+        'listed under <a class="ww-link" href="../alert/">Alerts</a>.'
     )
     change_list_template = "admin/verification/alertservice/change_list.html"
     actions = None

@@ -207,7 +207,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
             else display.label(_("In-app only"))
         )
 
-    @admin.action(description=gettext_lazy("Mark the selected as read"), permissions=["view"])
+    @admin.action(description=gettext_lazy("Mark selected as read"), permissions=["view"])
     def mark_selected_read(self, request: HttpRequest, queryset: QuerySet[Alert]) -> None:
         number = mark_read(queryset)
         self.message_user(request, _("{number} marked as read.").format(number=number), messages.SUCCESS)

@@ -155,7 +155,7 @@ class AuditAdmin(ScopedAdmin):
             return shortened
         return _("{names} and {number} more").format(names=shortened, number=len(names) - FIELDS_SHOWN)
 
-    @admin.display(description=gettext_lazy("Client address"))
+    @admin.display(description=gettext_lazy("IP address"))
     def client(self, entry: AuditEntry) -> str:
         return entry.address or "–"
 

@@ -45,7 +45,7 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         initial=RoutingMode.FIXED,
         widget=UnfoldAdminRadioSelectWidget,
         help_text=gettext_lazy(
-            "Your project's providers always come before the system's, and providers that were just slow come last."
+            "Your project's providers always come before the system's, and providers that were slow recently come last."
         ),
     )
 
@@ -57,8 +57,9 @@ class ChannelForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
         }
         help_texts = {
             "daily_cost_budget": gettext_lazy(
-                "A whole number, per day (UTC). Costs are updated once a minute, so it may be exceeded by about a"
-                " minute of messages; messages without a price don't count. 0 or empty = no limit."
+                "A whole number, per day (UTC). Costs are updated once a minute, so spending can exceed "
+                "the limit by about one minute of traffic; messages without a price don't count. 0 or "
+                "empty = no limit."
             ),
             "monthly_cost_budget": gettext_lazy(
                 "A whole number, per calendar month (UTC). Costs are updated once a minute. 0 or empty = no limit."

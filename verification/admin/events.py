@@ -57,7 +57,7 @@ class WebhookAttemptInline(LatencyColumn, ScopedInline):
     fields = readonly_fields = ("at", "answer", "error_text", "latency")
     verbose_name_plural: Any = gettext_lazy("attempts")
 
-    @admin.display(description=gettext_lazy("At"))
+    @admin.display(description=gettext_lazy("Time"))
     def at(self, attempt: WebhookAttempt) -> str:
         return display.time_label(attempt.created_at, EXACT)
 
@@ -123,7 +123,7 @@ class EventAdmin(NewestFirstAdmin):
         message_id = whole_number(term.removeprefix("msg_"))
         return rows.none() if message_id is None else rows.filter(message=message_id)
 
-    @admin.display(description=gettext_lazy("Webhook id"))
+    @admin.display(description=gettext_lazy("Webhook ID"))
     def number(self, event: WebhookEvent) -> str:
         return display.monospace(event.webhook_id)
 

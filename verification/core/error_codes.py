@@ -262,7 +262,8 @@ CATALOGUE: dict[str, ErrorSpec] = {
         detail=("This Idempotency-Key was used with another body or secret key. Take a new one for a new message."),
         meaning=(
             "The `Idempotency-Key` was used in the last 24 hours with another body or another secret key, or the first "
-            "request with it has not finished after five seconds. Only in the second case the answer has `Retry-After`."
+            "request with it has not finished after five seconds. Only in the second case does the answer have "
+            "`Retry-After`."
         ),
         remedy=(
             "Use a new key for every new message, and the same key only to repeat exactly the same request. With "

@@ -119,9 +119,9 @@ class Channel(models.Model):
         null=True,
         blank=True,
         help_text=_(
-            "Maximum cost per day (UTC), in whole units of the account currency. Costs are updated once a"
-            " minute, so it may be exceeded by about a minute of messages; messages without a price don't"
-            " count. 0 or empty = no limit."
+            "Maximum cost per day (UTC), in whole units of the account currency. Costs are updated once a "
+            "minute, so spending can exceed the limit by about one minute of traffic; messages without a "
+            "price don't count. 0 or empty = no limit."
         ),
     )
     monthly_cost_budget = models.PositiveIntegerField(
@@ -137,9 +137,7 @@ class Channel(models.Model):
         CountryField(max_length=2),
         verbose_name=_("countries"),
         most=MAX_COUNTRIES,
-        help_text=_(
-            "Limits this channel to some of the project's countries. Leave empty for all of the project's countries."
-        ),
+        help_text=_("Limits this channel to some of the project's countries. Leave empty for all of them."),
     )
     session_seconds = models.PositiveSmallIntegerField(
         _("session lifetime (seconds)"),
@@ -158,7 +156,7 @@ class Channel(models.Model):
         default=RoutingMode.FIXED,
         db_default=RoutingMode.FIXED.value,
         help_text=_(
-            "Your project's providers always come before the system's, and providers that were just slow come last."
+            "Your project's providers always come before the system's, and providers that were slow recently come last."
         ),
     )
     explore_percent = models.PositiveSmallIntegerField(
@@ -337,8 +335,8 @@ class SenderRule(models.Model):
         help_text=_("Such as +91. If several match, the longest applies."),
     )
     sender = models.CharField(_("sender"), max_length=40, blank=True)
-    dlt_entity_id = models.CharField(_("DLT entity id"), max_length=40, blank=True)
-    dlt_template_id = models.CharField(_("DLT template id"), max_length=40, blank=True)
+    dlt_entity_id = models.CharField(_("DLT entity ID"), max_length=40, blank=True)
+    dlt_template_id = models.CharField(_("DLT template ID"), max_length=40, blank=True)
 
     class Meta:
         ordering = ("prefix",)

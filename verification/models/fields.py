@@ -77,7 +77,7 @@ def clean_origin(text: str) -> str:
     origin = text.strip().lower()
     if not _ORIGIN.fullmatch(origin):
         raise UserError(
-            gettext("{text!r} is not an origin. Enter scheme and host, such as https://app.example.com.").format(
+            gettext("{text!r} is not an origin. Enter the scheme and host, such as https://app.example.com.").format(
                 text=text
             )
         )

@@ -294,7 +294,7 @@ class ListSubject(models.TextChoices):
     PREFIX = "prefix", _("Number prefix")
     DOMAIN = "domain", _("E-mail domain")
     COUNTRY = "country", _("Country")
-    CLIENT = "client", _("Client address or network")
+    CLIENT = "client", _("IP address or network")
 
 
 class ListEntry(models.Model):

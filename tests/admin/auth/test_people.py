@@ -226,8 +226,8 @@ def test_a_logout_takes_the_row_along(panel):
         (FIREFOX, "Firefox on Linux"),
         ("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/143.0 Safari/537.36 Edg/143.0", "Edge on Windows"),
         ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1", "Safari on iPhone"),
-        ("", "A browser"),
-        ("<script>" * 40, "A browser"),
+        ("", "Unknown browser"),
+        ("<script>" * 40, "Unknown browser"),
     ],
 )
 def test_a_browser_is_told_in_words(text, told):
@@ -240,7 +240,7 @@ def test_a_browser_is_told_in_words(text, told):
         ("203.0.113.77", "203.0.113.…"),
         ("2001:db8:1:2::7", "2001:0db8:0001:…"),
         ("::ffff:203.0.113.77", "203.0.113.…"),
-        (None, "An unknown network"),
+        (None, "Unknown network"),
     ],
 )
 def test_a_network_is_told_without_its_device(address, told):

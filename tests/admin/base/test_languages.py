@@ -136,7 +136,7 @@ def pages_from(client, start):
 # Data: names, ids, keys and addresses of the rows, stored texts, messages to users, languages of programs, vendors.
 DATA = re.compile(
     r"Ours|Theirs|Our gateway|Gateway|owner|root|stranger|Ops chat|\S*shop\.example\S*|The gateway said no|reviewer\S*"
-    r"|watchword|sms first|half of the budget|The number asked not to be called\.|A browser|ww_(api|secret)_\w+"
+    r"|watchword|sms first|half of the budget|The number asked not to be called\.|Unknown browser|ww_(api|secret)_\w+"
     r"|\S*\*\*\*\S*|[0-9A-Z]{26}|[0-9A-Z]{11,12} [0-9A-Z]{10,11}|[0-9a-f]{8}-[0-9a-f-]{27}|msg_\d+|\d+ ist Ihr Code\."
     r"|\{code\}.*|curl|Python|JavaScript|PHP|Java|collector|http|MD5 HMAC|SHA\S*|USD"
 )

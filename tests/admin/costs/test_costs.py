@@ -125,7 +125,7 @@ def test_an_invoice_is_compared_and_nothing_of_it_is_kept(spent):
     day = timezone.now().date()
     text = f"date,to,price\n{day},+4915112345678,7.25\n"
     shown = compare(spent.as_("owner"), spent.rows[Provider], text)
-    assert shown.context["sentence"] == "The invoice is 1.25 USD more than your price list gives."
+    assert shown.context["sentence"] == "The invoice is 1.25 USD higher than your price list."
     assert shown.context["rows"][0]["difference"] == "+1.2500"
     assert "4915112345678" not in shown.content.decode()
 

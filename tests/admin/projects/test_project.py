@@ -261,7 +261,7 @@ def test_a_secret_that_was_just_typed_is_not_written_back_into_the_page(panel):
 def test_challenges_of_a_vendor_need_their_keys(panel):
     response = change(panel, **TURNSTILE)
     errors = response.context["adminform"].form.errors["challenge_mode"]
-    assert errors == ["Challenges of Cloudflare Turnstile need a site key and a secret."]
+    assert errors == ["Cloudflare Turnstile challenges need a site key and a secret."]
     assert panel.project.challenge_mode == "off"
 
 

@@ -171,7 +171,7 @@ def test_a_scorecard_tells_the_balance_and_the_day_it_runs_out(panel):
         VendorBalance.objects.create(provider=provider, day=today - ago * DAY, amount=amount, unit="EUR")
     page = panel.as_("owner").get(page_of(provider))
     assert page.context["balance"]["outlook"] == (
-        f"At this week's rate of 10.00 EUR per day, it lasts until {today + DAY:%-d %b %Y}."
+        f"At this week's rate of 10.00 EUR per day, the balance lasts until {today + DAY:%-d %b %Y}."
     )
     text = page.content.decode()
     assert "10.00 EUR remained" in text and 'aria-label="Balance, EUR' in text and "<td>30.50</td>" in text

@@ -156,8 +156,8 @@ def test_a_project_that_is_chosen_is_read_by_its_own_index(filled):
 def test_a_filter_says_how_far_back_it_looked(filled):
     response, _ = opened("owner", "message", {"channel__exact": "voice"})
     assert f"the newest {LOOKED_THROUGH:,} messages" in response.content.decode()
-    assert "Filters look through" not in opened("owner", "message", {})[0].content.decode()
-    assert "Filters look through" not in opened("owner", "message", {"status": "lost"})[0].content.decode()
+    assert "Filters search only" not in opened("owner", "message", {})[0].content.decode()
+    assert "Filters search only" not in opened("owner", "message", {"status": "lost"})[0].content.decode()
 
 
 @pytest.mark.parametrize(
@@ -182,9 +182,9 @@ def test_the_lost_messages_of_several_projects_are_counted_and_shown_newest_firs
     shown = [message.created_at for message in response.context["cl"].result_list]
     assert (len(shown), shown) == (LIST_LENGTH, sorted(shown, reverse=True))
     assert f"more than {MAX_COUNT:,} messages" in response.content.decode()
-    assert "Filters look through" not in response.content.decode()
+    assert "Filters search only" not in response.content.decode()
     together = {"status": "lost", "since": "day", "channel__exact": "sms"}
-    assert f"the newest {MAX_COUNT:,} messages of these" in opened("of both", "message", together)[0].content.decode()
+    assert f"the newest {MAX_COUNT:,} messages" in opened("of both", "message", together)[0].content.decode()
 
 
 def test_a_count_that_stops_says_so(filled):

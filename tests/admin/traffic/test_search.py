@@ -69,7 +69,7 @@ def test_who_sees_masks_looks_up_few_numbers_and_each_is_on_record(panel, monkey
     answers = [look_up(client, page, term) for term in guesses(3)]
     assert answers[0].status_code == (302 if page == "find" else 200)
     refused = look_up(client, page, ADDRESS)
-    assert "can look up 3 in 10 minutes. You can look up the next one at" in refused.content.decode()
+    assert "can look up 3 recipients in 10 minutes. You can look up the next one at" in refused.content.decode()
     assert refused.status_code == (429 if page == "find" else 200)
     assert "+4915******78" not in refused.content.decode() and ADDRESS not in refused.get("Location", "")
     lines = AuditEntry.objects.filter(action="Looked up a recipient")

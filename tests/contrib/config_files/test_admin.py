@@ -77,7 +77,7 @@ def test_a_secret_is_typed_in_and_is_on_no_page(panel):
     file = {"Ours": {"providers": {"sms": {"New gateway": GATEWAY}}}}
     _, asked = look(panel, file)
     page = asked.content.decode()
-    assert "the secret sms_headers was not given, and none is stored" in page and 'name="secret_sms_headers"' in page
+    assert "the secret sms_headers was not provided, and none is stored" in page and 'name="secret_sms_headers"' in page
     client, shown = look(panel, file, sms_headers="x-token: hunter2")
     assert "hunter2" not in shown.content.decode()
     agree(client, panel, shown)
@@ -88,7 +88,7 @@ def test_a_secret_is_typed_in_and_is_on_no_page(panel):
 def test_the_panel_reads_no_variable_of_the_server(panel, monkeypatch):
     monkeypatch.setenv("WATCHWORD_SECRET_SMS_HEADERS", "x-token: the-operators")
     _, asked = look(panel, {"Ours": {"providers": {"sms": {"New gateway": GATEWAY}}}})
-    assert "the secret sms_headers was not given" in asked.content.decode()
+    assert "the secret sms_headers was not provided" in asked.content.decode()
 
 
 def test_applying_asks_who_it_is(panel):

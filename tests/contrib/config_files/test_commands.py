@@ -107,7 +107,7 @@ def test_apply_reads_secrets_from_a_folder(file, tmp_path):
 def test_apply_reads_no_variable_but_those_for_it(file, monkeypatch, name):
     monkeypatch.setenv("SECRET_KEY", "the-installations")
     wanted = {**GATEWAY, "settings": {**GATEWAY["settings"], "password": {"secret": name}}}
-    with pytest.raises(CommandError, match=f"the secret {name} was not given, and none is stored"):
+    with pytest.raises(CommandError, match=f"the secret {name} was not provided, and none is stored"):
         run("apply", file({"Shop": {"providers": {"sms": {"Gateway": wanted}}}}), "--yes")
 
 

@@ -84,7 +84,7 @@ def test_what_the_part_lacks_is_removed_and_without_the_part_all_stays():
         ({"system": "astrology", "secret": {"secret": "okta"}}, "connections.Okta.system: enter one of"),
         (OKTA | {"channel": "email"}, "submits no codes for the channel email"),
         (OKTA | {"options": {"to": "x"}}, "has no option 'to'"),
-        (OKTA | {"secret": {"secret": "nobody"}}, "the secret nobody was not given, and none is stored"),
+        (OKTA | {"secret": {"secret": "nobody"}}, "the secret nobody was not provided, and none is stored"),
         (OKTA | {"secret": "in the clear"}, "do not write secrets into the file"),
         (OKTA | {"public_id": "x"}, "there is no such name"),
     ],

@@ -253,7 +253,7 @@ def test_null_takes_a_secret_away():
 
 
 def test_a_secret_that_is_neither_given_nor_stored_is_asked_for():
-    with pytest.raises(FileRefused, match="settings.password: the secret sms_password was not given, and none is"):
+    with pytest.raises(FileRefused, match="settings.password: the secret sms_password was not provided, and none is"):
         apply({"Shop": WHOLE}, find_secret=plan.no_secrets)
 
 
@@ -288,13 +288,13 @@ def test_a_challenges_secret_travels_by_name():
     [
         (
             {"settings": {"code_lenght": 4}},
-            r"settings.code_lenght: there is no such name. Did you mean code_length",
+            r"settings.code_lenght: unknown name. Did you mean code_length",
         ),
         ({"settings": {"code_length": 5}}, "settings.code_length: enter one of 4, 6"),
         ({"settings": {"code_length": "6"}}, "settings.code_length: "),
         ({"settings": {"sends_per_day": "many"}}, "settings.sends_per_day: enter a whole number"),
         ({"settings": {"allow_voip": "yes"}}, "settings.allow_voip: enter true or false"),
-        ({"settings": {"countries": "DE"}}, "settings.countries: a list is expected"),
+        ({"settings": {"countries": "DE"}}, "settings.countries: this must be a list"),
         ({"settings": {"countries": ["Atlantis"]}}, "settings.countries.0: at most 2 characters are allowed"),
         ({"settings": {"countries": ["XX"]}}, "settings.countries: 'XX' is not a country"),
         ({"settings": {"retention_days": 0}}, "settings.retention_days: the minimum is 1"),
@@ -332,10 +332,10 @@ def test_a_challenges_secret_travels_by_name():
         ),
         ({"texts": {"sms": {"de": {"text": "Hallo"}}}}, "texts.sms.de.text: The placeholder {code} is missing"),
         ({"texts": {"sms": {"deutsch!": {"text": "{code}"}}}}, "texts.sms.deutsch!: 'deutsch!' is not a language"),
-        ({"texts": {"messenger_b": {}}}, "texts.messenger_b: there is no such name"),
+        ({"texts": {"messenger_b": {}}}, "texts.messenger_b: unknown name"),
         ({"lists": {"block": {"country": {"XX": None}}}}, "lists.block.country.XX: 'XX' is not a country"),
         ({"lists": {"block": {"prefix": {"+49": None, "49": None}}}}, r"lists.block.prefix.49: \+49 appears twice"),
-        ({"lists": {"block": {"recipient": {}}}}, "lists.block.recipient: there is no such name"),
+        ({"lists": {"block": {"recipient": {}}}}, "lists.block.recipient: unknown name"),
         ({"lists": {"safe": {"country": {}}}}, "lists.safe.country: there is no such name"),
         (
             {"lists": {"block": {"country": {"KP": {"expires_at": "tomorrow"}}}}},
@@ -361,8 +361,8 @@ def test_what_cannot_be_is_refused_with_its_path_and_nothing_is_done(more, compl
         ("projects: {}", "line 1: watchword is missing"),
         ("watchword: 2\nprojects: {}", "line 1: watchword: 1 is expected"),
         ("watchword: 1", "projects is missing"),
-        ("- 1", "line 1: names with values are expected"),
-        ("watchword: 1\nprojects: {Shop: 1}", "line 2: projects.Shop: names with values are expected"),
+        ("- 1", "line 1: this must consist of names with values"),
+        ("watchword: 1\nprojects: {Shop: 1}", "line 2: projects.Shop: this must consist of names with values"),
         ("watchword: 1\nprojects: {'12': {}}", "line 2: projects.12: .*only of digits"),
     ],
 )
@@ -447,7 +447,7 @@ def test_alert_services_are_brought_by_name_with_their_address_as_a_secret():
     [
         ({"kind": "slack"}, "address is missing"),
         ({"kind": "slack", "address": "https://hooks.slack.example/1"}, "do not write secrets into the file"),
-        ({"kind": "slack", "address": {"secret": "unknown"}}, "was not given"),
+        ({"kind": "slack", "address": {"secret": "unknown"}}, "was not provided"),
         ({"kind": "telegram", "address": {"secret": "team_chat"}}, "not a bot token"),
         ({"kind": "pager", "address": {"secret": "team_chat"}}, "enter one of"),
     ],

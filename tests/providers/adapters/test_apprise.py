@@ -87,7 +87,7 @@ def test_it_refuses_wrong_urls(url):
 )
 def test_what_does_more_than_ask_by_http_is_refused(scheme):
     """The desktop, programs, files of this machine, and sockets that no guard would judge."""
-    with pytest.raises(SettingsInvalid, match="more on this machine than ask by HTTP"):
+    with pytest.raises(SettingsInvalid, match="more on this machine than send HTTP requests"):
         make(f"{scheme}://user:password@example.com/{{to}}")
 
 

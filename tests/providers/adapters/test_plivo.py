@@ -351,7 +351,7 @@ def test_it_passes_over_what_changes_nothing(build, word):
         ("100", "carrier does not allow it"),
         ("110", "too long"),
         ("200", "opted out"),
-        ("201", "may not write"),
+        ("201", "cannot send"),
         ("300", "passed on"),
         ("420", "in time"),
         ("450", "country"),

@@ -271,7 +271,7 @@ def test_it_reads_a_status(build, kind, word, ours):
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        ("40001", "gets no SMS"),
+        ("40001", "cannot receive SMS"),
         ("40002", "spam"),
         ("40003", "blocked for spam"),
         ("40004", "rejected it"),

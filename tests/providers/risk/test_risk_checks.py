@@ -37,10 +37,10 @@ TWILIO = RiskAccount(twilio_account="AC0123", twilio_secret="hush")
         (lookup(74), Verdict.ALLOW, "risk score 74 of 100"),
         (lookup(75), Verdict.DENY, "risk score 75 of 100"),
         (lookup(10, blocked=True), Verdict.DENY, "the number is blocked for SMS pumping"),
-        (lookup(None), Verdict.UNKNOWN, "its answer says nothing of the number (HTTP 200)"),
-        (lookup(None, error=60600), Verdict.UNKNOWN, "its answer says nothing of the number (HTTP 200)"),
-        ((401, {"code": 20003}), Verdict.UNKNOWN, "its answer says nothing of the number (HTTP 401)"),
-        ({"sms_pumping_risk": "high"}, Verdict.UNKNOWN, "its answer says nothing of the number (HTTP 200)"),
+        (lookup(None), Verdict.UNKNOWN, "its answer says nothing about the number (HTTP 200)"),
+        (lookup(None, error=60600), Verdict.UNKNOWN, "its answer says nothing about the number (HTTP 200)"),
+        ((401, {"code": 20003}), Verdict.UNKNOWN, "its answer says nothing about the number (HTTP 401)"),
+        ({"sms_pumping_risk": "high"}, Verdict.UNKNOWN, "its answer says nothing about the number (HTTP 200)"),
     ],
 )
 def test_twilios_score_and_block_decide(answer, verdict, reason):
@@ -143,7 +143,7 @@ def test_the_operators_answer_decides(answer, verdict):
 def test_without_a_token_there_is_no_verdict():
     with RiskService((401, {"error": "invalid_client"})) as network:
         judged = ask("camara_sim_swap", network, operator(network.url))
-    assert (judged.verdict, judged.reason) == (Verdict.UNKNOWN, "it gave no access token (HTTP 401)")
+    assert (judged.verdict, judged.reason) == (Verdict.UNKNOWN, "it returned no access token (HTTP 401)")
 
 
 # --- the owner's server ----------------------------------------------------------------------------------------------
@@ -155,9 +155,9 @@ def test_without_a_token_there_is_no_verdict():
         ({"verdict": "allow"}, Verdict.ALLOW, ""),
         ({"verdict": "challenge", "reason": "a new device"}, Verdict.CHALLENGE, "a new device"),
         ({"verdict": "deny", "reason": 7}, Verdict.DENY, ""),
-        ({"verdict": "no"}, Verdict.UNKNOWN, "its answer says nothing of the number (HTTP 200)"),
-        ([], Verdict.UNKNOWN, "its answer says nothing of the number (HTTP 200)"),
-        ((500, {"verdict": "allow"}), Verdict.UNKNOWN, "its answer says nothing of the number (HTTP 500)"),
+        ({"verdict": "no"}, Verdict.UNKNOWN, "its answer says nothing about the number (HTTP 200)"),
+        ([], Verdict.UNKNOWN, "its answer says nothing about the number (HTTP 200)"),
+        ((500, {"verdict": "allow"}), Verdict.UNKNOWN, "its answer says nothing about the number (HTTP 500)"),
     ],
 )
 def test_the_owners_server_decides(answer, verdict, reason):

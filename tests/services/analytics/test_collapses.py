@@ -290,7 +290,7 @@ def test_its_end_is_told_once_users_are_verified_as_before(lying):
     figures(lying, lying.first, hours=range(-8, -1), accepted=3, lost=0, verified=3)
     collapses.watch(NOW + 9 * HOUR)
     assert alert().ended_at
-    assert "of its users there is verified as before" in Alert.objects.get(kind=COLLAPSE_OVER).detail
+    assert "of its verified users there is back to what it was before" in Alert.objects.get(kind=COLLAPSE_OVER).detail
 
 
 @pytest.mark.django_db

@@ -192,7 +192,7 @@ def test_price_and_verdict_are_in_the_story_and_the_price_in_the_costs(api, aski
     session = Session.objects.get(pk=send(api).data["session_id"])
     assert outbox.messages
     told = {event.text.split(" (")[0]: event.detail for event in read_timeline(session).events}
-    assert told["Your server let the number pass"] == "A good customer. 0.025 USD"
+    assert told["Your server allowed the number"] == "A good customer. 0.025 USD"
     rollups.count_due()
     assert HourlyCosts.objects.filter(currency="USD").aggregate(cost=Sum("amount"), sends=Sum("sends")) == {
         "cost": RiskVerdict.objects.get().price,
@@ -205,9 +205,9 @@ def test_price_and_verdict_are_in_the_story_and_the_price_in_the_costs(api, aski
     [
         ({"risk_sms": "twilio_lookup"}, "Twilio Lookup needs risk_twilio_account, risk_twilio_secret first."),
         ({"risk_sms": "astrology"}, "'astrology' is not a risk check."),
-        ({"risk_prices": "twilio_lookup cheap"}, "Write it as twilio_lookup 0.025 USD."),
+        ({"risk_prices": "twilio_lookup cheap"}, "Enter it like twilio_lookup 0.025 USD."),
         ({"risk_callback_url": "http://10.0.0.1/"}, "risk_callback_url: "),
-        ({"risk_vonage_key": "no key"}, "The private key of Vonage is not an RSA key in a PEM file."),
+        ({"risk_vonage_key": "no key"}, "The Vonage private key is not an RSA key in a PEM file."),
     ],
 )
 def test_what_could_ask_nobody_is_refused(project, values, fault):

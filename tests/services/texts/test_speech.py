@@ -40,14 +40,14 @@ def test_the_voice_is_one_that_the_program_names(voice, language, name):
 @pytest.mark.parametrize("then", ["exit 1", "printf nothing", "kill -9 $$"])
 def test_a_program_that_fails_is_told_in_a_sentence(voice, then):
     voice.then(then)
-    with pytest.raises(UserError, match="voice of this server failed"):
+    with pytest.raises(UserError, match="This server's voice failed"):
         speech.speak("471836", "de")
 
 
 def test_a_program_that_does_not_end_is_ended(voice, monkeypatch):
     voice.then("exec sleep 600")
     monkeypatch.setattr(speech, "MAX_SECONDS", 0.2)
-    with pytest.raises(UserError, match="voice of this server failed"):
+    with pytest.raises(UserError, match="This server's voice failed"):
         speech.speak("471836", "de")
 
 
@@ -60,7 +60,7 @@ def test_too_long_a_text_reaches_no_program(voice):
 def test_without_a_program_no_language_has_a_voice(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert speech.voice_of("en") == ""
-    with pytest.raises(UserError, match="No standard voice"):
+    with pytest.raises(UserError, match="This server has no voice for"):
         speech.speak("471836", "en")
 
 

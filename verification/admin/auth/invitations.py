@@ -36,7 +36,7 @@ class InvitedAccountForm(forms.Form):
         max_length=150,
         validators=[User.username_validator],
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "username", "autofocus": True}),
-        help_text=gettext_lazy("You log in with it. Only letters, digits and @ . + - _"),
+        help_text=gettext_lazy("The name you log in with. Only letters, digits and @ . + - _"),
     )
     password = forms.CharField(
         label=gettext_lazy("Password"),

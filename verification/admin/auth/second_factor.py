@@ -122,7 +122,7 @@ def add_key(request: HttpRequest, user: User, form: webauthn.KeyForm, *, next_pa
     request.session[FACTOR] = request.session.get(FACTOR) or second_factor.key_name(key.pk)
     if codes:
         return show_codes(request, codes, next_page)
-    messages.success(request, _("{key} was added. You can use it from your next login on.").format(key=key.name))
+    messages.success(request, _("{key} was added. You can use it the next time you log in.").format(key=key.name))
     return HttpResponseRedirect(next_page)
 
 

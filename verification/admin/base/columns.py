@@ -77,6 +77,6 @@ class ErrorColumn:
 
 
 class LatencyColumn:
-    @admin.display(description=gettext_lazy("Took"))
+    @admin.display(description=gettext_lazy("Duration"))
     def latency(self, row: Any) -> str:
         return _("{number} ms").format(number=grouped(row.latency_ms))

@@ -43,8 +43,8 @@ def count_look_up(request: HttpRequest, addresses: Sequence[str]) -> None:
         again = timezone.now() + timedelta(seconds=refusal.retry_after or 0)
         raise TooManyLookUps(
             _(
-                "Members who see masked recipients can look up {number} in {minutes} minutes. You can look up"
-                " the next one at {time}."
+                "Members who see masked recipients can look up {number} recipients in {minutes} minutes. "
+                "You can look up the next one at {time}."
             ).format(number=limits.LOOK_UPS, minutes=limits.LOOK_UP_MINUTES, time=written_moment(again, CLOCK))
         ) from None
     known = dict(

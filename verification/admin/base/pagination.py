@@ -133,7 +133,7 @@ class NewestList(CappedChangeList):
         if not is_range and any(self.model_admin.has_index_for(each) for each in others):
             rest = [spec for spec in used if not any(getattr(spec, name, False) for name in ("is_scope", "is_newest"))]
             if len(rest) > 1 and any(getattr(spec, "is_cut", False) for spec in rest):
-                self.looks_back = _("Filters look through the newest {counted} of these.").format(
+                self.looks_back = _("Filters search only the newest {counted}.").format(
                     counted=counted(self.opts, MAX_COUNT)
                 )
             return rows
@@ -145,7 +145,7 @@ class NewestList(CappedChangeList):
         edge = scope.order_by(newest).values_list(name, "created_at")[LOOKED_THROUGH - 1 : LOOKED_THROUGH]
         for value, moment in edge:
             self.looks_back = _(
-                "Filters look through the newest {counted}: here, back to {time}. Older ones are found by search."
+                "Filters search only the newest {counted}, back to {time}. Use search to find older ones."
             ).format(counted=counted(self.opts, LOOKED_THROUGH), time=format_exact_time(moment))
             rows = rows.filter(**{f"{name}__gte": value})
         return rows

@@ -29,7 +29,7 @@ _WORDS = {
     "data-say-paste": gettext_lazy("Paste a list"),
     "data-say-remove": gettext_lazy("Remove {name}"),
     "data-say-clear": gettext_lazy("Clear the selection"),
-    "data-say-none": gettext_lazy("No match"),
+    "data-say-none": gettext_lazy("No matches"),
 }
 
 

@@ -148,9 +148,9 @@ def _sentence(found: Comparison) -> str:
     if not difference:
         return _("The invoice matches your messages.")
     text = (
-        _("The invoice is {amount} {currency} more than your price list gives.")
+        _("The invoice is {amount} {currency} higher than your price list.")
         if difference > 0
-        else _("The invoice is {amount} {currency} less than your price list gives.")
+        else _("The invoice is {amount} {currency} lower than your price list.")
     )
     return text.format(amount=grouped(abs(difference), places=2), currency=currency)
 

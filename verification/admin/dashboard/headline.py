@@ -69,7 +69,7 @@ def _waiting(state: DeliveryState) -> tuple[OpenProblem, ...]:
     detail = (
         _("No worker has picked them up. Is a worker running?")
         if state.untaken
-        else _("Their providers do not accept them.")
+        else _("The providers are not accepting them.")
     )
     return (
         OpenProblem(

@@ -168,8 +168,8 @@ def warnings_of(request: HttpRequest) -> list[OpenProblem]:
         OpenProblem(
             _("Requests from {address} have X-Forwarded-For, but TRUSTED_PROXIES is 0.").format(address=address),
             _(
-                "All callers appear to have that address, so limits per client address are off. Set TRUSTED_PROXIES"
-                " to the number of proxies in front."
+                "All callers appear to have that address, so limits per IP address are off. Set "
+                "TRUSTED_PROXIES to the number of proxies in front."
             ),
         )
     ]

@@ -86,7 +86,10 @@ def _set_up_steps(project: Project, facts: FirstUse) -> list[ChecklistStep]:
         return steps
     check = ChecklistStep(
         _("Check the credentials"),
-        _("Checks each provider with its vendor. Nothing is sent. A message that the vendor accepts counts too."),
+        _(
+            "Checks each provider with its vendor. Nothing is sent. Once the vendor accepts a message, "
+            "this step is done too."
+        ),
         _check_link(project, facts.unchecked),
         _("Check"),
         facts.is_checked,

@@ -37,8 +37,9 @@ class InvitationForm(forms.Form):
         choices=Role.choices,
         initial=Role.SUPPORT,
         help_text=gettext_lazy(
-            "Owner: everything. Developer: everything but people, lifting blocks and forgetting recipients. Analyst:"
-            " figures and costs. Support: sessions, messages, lifting blocks and forgetting recipients."
+            "Owner: everything. Developer: everything except managing people, lifting blocks and erasing "
+            "recipients' data. Analyst: figures and costs. Support: sessions, messages, lifting blocks "
+            "and erasing recipients' data."
         ),
         widget=UnfoldAdminSelectWidget,
     )
@@ -186,7 +187,7 @@ def _withdraw(request: HttpRequest, project: Project) -> str:
     number = whole_number(request.POST.get("invitation", "")) or 0
     invitation = Invitation.objects.filter(project=project, pk=number).first()
     if invitation is None or not invitations.withdraw(invitation, by=request.user):  # type: ignore[arg-type]
-        raise UserError(_("The invitation had already ended."))
+        raise UserError(_("The invitation is no longer valid."))
     return _("The link sent to {email} no longer works.").format(email=invitation.email)
 
 

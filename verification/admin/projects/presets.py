@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 
 CUSTOM = "custom"
 CHOICES = (
-    (RELAXED, gettext_lazy("Relaxed"), gettext_lazy("Tolerant. For many legitimate users who share few networks.")),
+    (
+        RELAXED,
+        gettext_lazy("Relaxed"),
+        gettext_lazy("Tolerant. For apps where many legitimate users share a few networks."),
+    ),
     (STANDARD, gettext_lazy("Standard"), gettext_lazy("The default. Right for most apps.")),
     (
         STRICT,

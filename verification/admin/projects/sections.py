@@ -200,7 +200,7 @@ SECTIONS = (
         "alerts",
         OPERATION,
         gettext_lazy("Alert destinations"),
-        gettext_lazy("Who is notified of reached limits, blocks and failing providers."),
+        gettext_lazy("Who is notified when a limit is reached, traffic is blocked or a provider fails."),
         SETTABLE_GROUPS["Alerts"],
         changed_in=AlertService,
     ),

@@ -94,7 +94,7 @@ class GuardBlockAdmin(TrafficAdmin):
     def rule_label(self, finding: GuardBlock) -> str:
         return finding.get_rule_display()
 
-    @admin.display(description=gettext_lazy("Concerns"), ordering="subject")
+    @admin.display(description=gettext_lazy("Applies to"), ordering="subject")
     def subject_label(self, finding: GuardBlock) -> str:
         if finding.rule in ABOUT_COUNTRIES and finding.subject:
             return display.format_country(finding.subject)

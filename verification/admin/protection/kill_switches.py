@@ -68,7 +68,7 @@ class KillSwitchAdmin(ScopedAdmin):
             % {"address": reverse("admin:verification_listentry_changelist")}
         )
         if others := [escape(each.title) for each in stopped() if ":" in each.name]:
-            parts += [_("Stopped there:"), f"{', '.join(others)}."]
+            parts += [_("Stopped this way:"), f"{', '.join(others)}."]
         return " ".join(parts)
 
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:

@@ -31,9 +31,9 @@ class ListEntryForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
         }
         help_texts = {
             "kind": gettext_lazy(
-                "Recipients and callers on the block list get no codes. Those on the safe list bypass send"
-                " limits and the traffic guard; budgets and wrong-code limits still apply. If both match, the"
-                " block list wins."
+                "Recipients and callers on the block list get no codes. Those on the safe list bypass "
+                "send limits and the traffic guard; channel limits and wrong-code limits still apply. If "
+                "both match, the block list wins."
             ),
             "value": gettext_lazy(
                 "A phone number or e-mail address, +4915, example.com (including subdomains), Morocco or MA, or"

@@ -43,8 +43,8 @@ def _outlook(forecast: Forecast) -> str:
         return _("Nothing was spent in the last week.")
     a_day = _("{written} {unit} per day").format(written=_format(forecast.a_day), unit=forecast.balance.unit)
     if forecast.until is None:
-        return _("At this week's rate of {a_day}, it lasts more than ten years.").format(a_day=a_day)
-    return _("At this week's rate of {a_day}, it lasts until {until}.").format(
+        return _("At this week's rate of {a_day}, the balance lasts more than ten years.").format(a_day=a_day)
+    return _("At this week's rate of {a_day}, the balance lasts until {until}.").format(
         a_day=a_day, until=written_date(forecast.until, DAY)
     )
 

@@ -125,7 +125,7 @@ def is_advanced(adapter: type[Adapter], setting: Setting) -> bool:
 def field_for(setting: Setting, *, is_stored: bool = False) -> forms.Field:
     """Return the form field of a setting. ``is_stored``: the secret has a value, which a blank field keeps."""
     is_secret = setting.kind is SettingKind.SECRET
-    hint = _("A value is stored. Leave blank to keep it.") if is_stored else ""
+    hint = _("A value is stored. Leave empty to keep it.") if is_stored else ""
     common: dict[str, Any] = {
         "label": setting.label,
         "help_text": " ".join(filter(None, (str(setting.help), hint))),

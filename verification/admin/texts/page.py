@@ -37,12 +37,12 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
         help_texts = {
             "channel": gettext_lazy("WhatsApp sets the wording itself, so there is no text to edit."),
             "language": gettext_lazy(
-                "Such as de or pt-BR. A text in de is also used for de-AT, unless that has its own."
+                "Such as de or pt-BR. A text in de is also used for de-AT, unless de-AT has its own."
             ),
             "subject": gettext_lazy("For e-mail only. Leave empty for the default."),
             "text": gettext_lazy(
-                "Must contain {code}. {project} is the project's name, {minutes} the minutes the code is"
-                " still valid. Links may only point to the project's site."
+                "Must contain {code}. {project} is the project's name, {minutes} the number of minutes "
+                "the code remains valid. Links may only point to the project's site."
             ),
         }
 
@@ -161,7 +161,7 @@ class TextAdmin(ChannelColumn, LanguageColumn, ScopedAdmin):
         self, request: HttpRequest, obj: MessageTemplate, post_url_continue: str | None = None
     ) -> HttpResponse:
         """Go on to the text's page, which shows it as it arrives."""
-        self.message_user(request, _("Saved. The text is used from now on; below is how it arrives."))
+        self.message_user(request, _("Saved. The text is now in use; the preview shows how it arrives."))
         return HttpResponseRedirect(reverse("admin:verification_messagetemplate_change", args=(obj.pk,)))
 
     @admin.display(description=gettext_lazy("Language"), ordering="language")

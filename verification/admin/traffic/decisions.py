@@ -107,7 +107,7 @@ class DecisionAdmin(TrafficAdmin):
     def meaning(self, decision: Decision) -> str:
         return str(RULES[decision.rule].meaning) if decision.rule in RULES else "–"
 
-    @admin.display(description=_("Concerns"))
+    @admin.display(description=_("Applies to"))
     def subject_label(self, decision: Decision) -> str:
         if decision.rule in COUNTRY_RULES:
             return display.format_country(decision.subject)

@@ -126,7 +126,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
     def vendor_message_id(self, attempt: DeliveryAttempt) -> str:
         return attempt.provider_message_id or "–"
 
-    @admin.display(description=gettext_lazy("At"))
+    @admin.display(description=gettext_lazy("Time"))
     def created_time(self, attempt: DeliveryAttempt) -> str:
         return display.time_label(attempt.created_at)
 

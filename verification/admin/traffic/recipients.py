@@ -151,9 +151,9 @@ class RecipientAdmin(NewestFirstAdmin):
                 _("Erase"),
                 row=recipient,
                 intro=_(
-                    "Erases everything stored about {recipient}: sessions, messages, started bots. Counts for"
-                    " today's limits are kept for a day under a hash, an opt-out until it is lifted. This"
-                    " cannot be undone."
+                    "Erases everything stored about {recipient}: sessions, messages, started bots. Counts "
+                    "for today's limits are kept for a day under a hash; an opt-out is kept until it is "
+                    "lifted. This cannot be undone."
                 ).format(recipient=mask(recipient.address)),
                 submit=_("Erase"),
                 is_dangerous=True,

@@ -175,16 +175,16 @@ def _test(
             model_admin.message_user(request, ON_ITS_WAY)
             return HttpResponseRedirect(live_page_url(message_id))
     over = (
-        _("only {provider}").format(provider=provider)
+        _("{provider} only").format(provider=provider)
         if provider
-        else _("{row}, by its providers in order").format(row=row)
+        else _("{row}, trying its providers in order").format(row=row)
     )
     return model_admin.ask(
         request,
         _("Send a test"),
         intro=_(
-            "A real message by {over}, with a code that cannot be used. It is billed and counts towards its"
-            " recipient's limits. The next page shows its progress step by step."
+            "A real message, sent by {over}, with a code that cannot be used. It is billed and counts "
+            "towards its recipient's limits. The next page shows its progress step by step."
         ).format(over=over),
         submit=_("Send"),
         row=row,

@@ -85,9 +85,9 @@ class FileForm(forms.Form):
             raise forms.ValidationError(_("Choose a file, or paste its text."))
         if len(text.encode()) > MAX_BYTES:
             raise forms.ValidationError(
-                _("The file is larger than {number} kB. The operator applies larger ones: manage.py apply.").format(
-                    number=MAX_BYTES // 1024
-                )
+                _(
+                    "The file is larger than {number} kB. The operator can apply larger ones with manage.py apply."
+                ).format(number=MAX_BYTES // 1024)
             )
         values["text"] = text
         return values

@@ -76,7 +76,7 @@ class ApplyContext:
             raise self.document.refusal(*faults) from None
         except DecryptionFailed:
             raise self.refuse(
-                path, _("its stored secrets cannot be read with the current encryption keys. Give them again.")
+                path, _("its stored secrets cannot be read with the current encryption keys. Provide them again.")
             ) from None
         except UserError as error:
             raise self.refuse(path, str(error)) from None
@@ -88,7 +88,7 @@ class ApplyContext:
         if text:
             return text
         if not is_stored:
-            raise self.refuse(path, _("the secret {name} was not given, and none is stored.").format(name=name))
+            raise self.refuse(path, _("the secret {name} was not provided, and none is stored.").format(name=name))
         self.kept.append(name)
         return None
 

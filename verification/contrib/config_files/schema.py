@@ -43,11 +43,11 @@ _ADDRESS = (
     "The webhook's address or the bot's token, by the name under which the machine that applies the file finds it."
 )
 _KINDS = {  # of JSON, in words for people
-    "object": gettext_lazy("names with values are expected"),
-    "array": gettext_lazy("a list is expected"),
-    "string": gettext_lazy("a text is expected; put numbers in quotes"),
+    "object": gettext_lazy("this must consist of names with values"),
+    "array": gettext_lazy("this must be a list"),
+    "string": gettext_lazy("this must be text; put numbers in quotes"),
     "integer": gettext_lazy("enter a whole number"),
-    "number": gettext_lazy("a number is expected"),
+    "number": gettext_lazy("this must be a number"),
     "boolean": gettext_lazy("enter true or false"),
 }
 
@@ -265,5 +265,5 @@ def _unknown(name: str, known: list[str]) -> str:
     if name in sections.NOT_SETTINGS:
         return _("this cannot be set by a file: use killswitch to stop or resume a project; the name is the key.")
     if near := difflib.get_close_matches(name, known, n=1):
-        return _("there is no such name. Did you mean {near}?").format(near=near[0])
+        return _("unknown name. Did you mean {near}?").format(near=near[0])
     return f"there is no such name here{'; there are ' + ', '.join(known) if len(known) <= LISTED_NAMES else ''}."

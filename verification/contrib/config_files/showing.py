@@ -21,7 +21,7 @@ def lines_of(plan: Plan) -> list[str]:
             lines += [f"  {line}" for change in project.changes for line in lines_of_change(change)]
     kept = sum(len(project.kept_secrets) for project in plan.projects)
     if kept:
-        lines.append(_("Secrets not given, whose stored values are kept: {kept}").format(kept=kept))
+        lines.append(_("Secrets not provided, whose stored values are kept: {kept}").format(kept=kept))
     return lines
 
 

@@ -27,7 +27,7 @@ def clean_logo(data: bytes) -> bytes:
     """Return the picture as a PNG that holds its pixels and nothing else. Raises :class:`UserError`."""
     if len(data) > MAX_BYTES:
         raise UserError(
-            _("The logo has more than {number} kB. Make it smaller; 512 × 512 pixels is enough.").format(
+            _("The logo is larger than {number} kB. Make it smaller; 512 × 512 pixels is enough.").format(
                 number=MAX_BYTES // 1024
             )
         )
@@ -65,7 +65,7 @@ def _rows(header: bytes, packed: bytes) -> bytes:
     width, height, depth, colour, packing, filtering, interlacing = struct.unpack(">IIBBBBB", header)
     if not (1 <= width <= MAX_SIDE and 1 <= height <= MAX_SIDE):
         raise UserError(
-            _("The logo has {width} × {height} pixels; the maximum is {max_side} × {max_side}.").format(
+            _("The logo is {width} × {height} pixels; the maximum is {max_side} × {max_side}.").format(
                 width=width, height=height, max_side=MAX_SIDE
             )
         )

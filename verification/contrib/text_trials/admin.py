@@ -100,8 +100,8 @@ def _start(request: HttpRequest, model_admin: Any, about: dict[str, Any]) -> Htt
         request,
         _("A/B test: {name}").format(name=_name(about)),
         intro=_(
-            "Find out which of two texts verifies more users. Each session gets one of them at random. The"
-            " current text cannot be changed during the test."
+            "Find out which of two texts leads to more verified users. Each session gets one of them at "
+            "random. The current text cannot be changed during the test."
         ),
         submit=_("Start A/B test"),
         form=form,

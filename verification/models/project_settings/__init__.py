@@ -307,7 +307,9 @@ class Retention(SettingGroup):
             _("retention days"),
             default=30,
             validators=[MinValueValidator(1), MaxValueValidator(MAX_RETENTION_DAYS)],
-            help_text=_("Days after which sessions and messages are deleted, and recipients with none left."),
+            help_text=_(
+                "Sessions and messages are deleted after this many days, and so are recipients that have none left."
+            ),
         ),
     )
     retention_mode = models.CharField(

@@ -75,7 +75,7 @@ class TrafficGuard(SettingGroup):
     guard_country_percent = figure_field(
         _("minimum verified (%)"),
         20,
-        _("Share of them that must be verified."),
+        _("Share of SMS and calls to a country that must be verified."),
         most=100,
         unit="%",
     )
@@ -96,9 +96,9 @@ class TrafficGuard(SettingGroup):
         ),
     )
     guard_country_observe_days = figure_field(
-        _("days that countries are only observed"),
+        _("observation period for countries (days)"),
         7,
-        _("Days from the project's creation in which no country is refused for its conversion."),
+        _("Days after the project's creation during which no country is blocked for low conversion."),
         least=0,
         most=MAX_OBSERVE_DAYS,
         is_added=True,
@@ -126,7 +126,7 @@ class TrafficGuard(SettingGroup):
         unit=_("minutes"),
     )
     guard_quiet_hours = figure_field(
-        _("quiet hours"),
+        _("first block again after (hours)"),
         24,
         _("Hours without a block after which the next one counts as the first again."),
         most=30 * 24,
@@ -170,7 +170,7 @@ class Guessing(SettingGroup):
     guess_wrong_percent = figure_field(
         _("wrong codes (%)"),
         60,
-        _("Additionally required: share of code checks that are wrong."),
+        _("Also required: share of code checks that are wrong."),
         most=100,
         unit="%",
     )
@@ -178,19 +178,19 @@ class Guessing(SettingGroup):
         _("recipients per network"),
         50,
         _(
-            "Recipients for whom one client network may enter wrong codes before it is suspicious. At twice"
-            " as many, its code checks are refused."
+            "Recipients for whom one client network may enter wrong codes before it is treated as "
+            "suspicious. At twice as many, its code checks are refused."
         ),
         unit=_("recipients"),
     )
     guess_same_value_sessions = limit_field(
         _("sessions with the same guess"),
         20,
-        _("Sessions in which the same wrong code is tried."),
+        _("Sessions in which the same wrong code may be tried before all callers are treated as suspicious."),
         unit=_("sessions"),
     )
     guess_assumed = limit_field(
-        _("wrong codes: attack"),
+        _("wrong codes that count as an attack"),
         30,
         _(
             "Wrong codes not followed by the correct one, from all client networks in 5 minutes. Above this,"
@@ -215,7 +215,7 @@ class Guessing(SettingGroup):
     guess_subnet_tries = figure_field(
         _("wrong codes per subnet under attack"),
         3,
-        _("The same during an attack. During a heavy attack, one."),
+        _("The same limit during an attack. During a heavy attack, it is one."),
         most=1_000,
         unit=_("wrong codes per day"),
     )

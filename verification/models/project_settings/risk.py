@@ -49,7 +49,7 @@ def clean_risk_price(text: str) -> str:
     found = _PRICE.fullmatch(text.strip())
     if not found or found["name"].lower() not in RiskCheck.values:
         raise UserError(
-            gettext("{text!r} is not a price of a risk check. Write it as twilio_lookup 0.025 USD.").format(text=text)
+            gettext("{text!r} is not a price of a risk check. Enter it like twilio_lookup 0.025 USD.").format(text=text)
         )
     return f"{found['name'].lower()} {found['amount']} {found['currency'].upper()}"
 
@@ -94,10 +94,10 @@ class RiskChecks(SettingGroup):
     risk_sms = _checks(_("before an SMS"), _("Services that check an unknown number before an SMS."))
     risk_voice = _checks(_("before a call"), _("Services that check an unknown number before a call."))
     risk_fails_open = models.BooleanField(
-        _("send if no check answers"),
+        _("send if no check responds"),
         default=True,
         db_default=True,
-        help_text=_("Send the code if a check does not answer in time. When off, the message fails."),
+        help_text=_("Send the code if no check responds in time. When off, the message fails."),
     )
     risk_checks_per_day = with_unit(
         _("checks"),
@@ -122,7 +122,7 @@ class RiskChecks(SettingGroup):
             default=75,
             db_default=75,
             validators=(MinValueValidator(1), MaxValueValidator(100)),
-            help_text=_("Block numbers with this Twilio SMS pumping score or a higher one. 1 to 100."),
+            help_text=_("Block numbers with this Twilio SMS pumping score or higher. 1 to 100."),
         ),
     )
     risk_swap_hours = with_unit(
@@ -148,11 +148,11 @@ class RiskChecks(SettingGroup):
     )
     risk_twilio_account = _text(_("Twilio account"), _("Account SID, or the SID of an API key."))
     risk_twilio_secret = _secret(_("Twilio secret"), _("Auth token, or the secret of the API key."))
-    risk_vonage_application = _text(_("Vonage application"), _("The id of the application."))
-    risk_vonage_key = _secret(_("Vonage private key"), _("The application's private key: all of the PEM file."))
+    risk_vonage_application = _text(_("Vonage application"), _("The application ID."))
+    risk_vonage_key = _secret(_("Vonage private key"), _("The application's private key: the complete PEM file."))
     risk_camara_url = _url(_("CAMARA URL"), _("The API's URL up to its version, from the mobile operator."))
     risk_camara_token_url = _url(_("CAMARA token URL"), _("The URL that issues access tokens for client credentials."))
-    risk_camara_client = _text(_("CAMARA client"), _("The client id."))
+    risk_camara_client = _text(_("CAMARA client"), _("The client ID."))
     risk_camara_secret = _secret(_("CAMARA secret"), _("The client secret."))
 
     class Meta:

@@ -280,8 +280,8 @@ def _end_if_over(alert: Alert, found: CountryBreak, now: datetime) -> bool:
             kind=COLLAPSE_OVER,
             key=alert.key,
             title=f"{provider.name} delivers to {countries.named(found.country)} again",
-            detail=f"It delivers as large a share of its messages there as before {found.at:%d %b %H:%M} UTC."
+            detail=f"Its delivery rate there is back to what it was before {found.at:%d %b %H:%M} UTC."
             if found.fell == ARRIVED
-            else f"As large a share of its users there is verified as before {found.at:%d %b %H:%M} UTC.",
+            else f"The share of its verified users there is back to what it was before {found.at:%d %b %H:%M} UTC.",
         )
     return True

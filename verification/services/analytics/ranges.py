@@ -120,7 +120,9 @@ def between(first: date, last: date, *, now: datetime) -> Range:
             _("The start, {first}, is in the future. Today is {today} (UTC).").format(first=first, today=today)
         )
     if (last - first).days >= MAX_DAYS:
-        raise UserError(_("A period can have at most {max_days} days. Choose a later start.").format(max_days=MAX_DAYS))
+        raise UserError(
+            _("A period can be at most {max_days} days long. Choose a later start.").format(max_days=MAX_DAYS)
+        )
     kept_since = (now - DAYS_KEPT).astimezone(UTC).date()
     if first < kept_since:
         raise UserError(

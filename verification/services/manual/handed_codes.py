@@ -100,7 +100,9 @@ def _no_channel(policy: RecipientPolicy, channels: list[ChannelConfig]) -> ApiEr
     figures = {"channels": [channel.type for channel in channels]}
     subject = mask(policy.address.text)
     decision = DecisionRecord(policy.project.id, "no_channel_for_code", subject, figures)
-    return ApiError("channel_not_available", "No channel of the project takes a code of this form.", decision=decision)
+    return ApiError(
+        "channel_not_available", "None of the project's channels can send this type of code.", decision=decision
+    )
 
 
 def _note_passed_over(policy: RecipientPolicy, channel: ChannelConfig) -> None:

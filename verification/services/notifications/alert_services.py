@@ -43,7 +43,7 @@ def check_service(kind: str, secret: str, chat: str) -> dict[str, str]:
         if secret and not _TOKEN.fullmatch(secret):
             found["secret"] = _("This is not a bot token. BotFather shows it, in the form 123456789:ABC….")  # noqa: S105  (a sentence)
         if not _CHAT.fullmatch(chat):
-            found["chat"] = _("Enter the chat's number, such as -1001234567890, or a channel's @name.")
+            found["chat"] = _("Enter the chat ID, such as -1001234567890, or a channel's @name.")
         return found
     if not secret:
         return {}

@@ -20,8 +20,8 @@ _WORDS = {
     Outcome.MISCONFIGURED: (
         "rejects our requests",
         "The problem is your account and not the recipient: its credentials, the sender, the text, or our IP address, "
-        "which it does not allow. After five such answers in a row Watchword pauses the provider for a while. Correct "
-        "its settings or ask the provider.",
+        "which the provider does not allow. After five such answers in a row Watchword pauses the provider for a while."
+        " Correct its settings or ask the provider.",
     ),
     Outcome.OUT_OF_FUNDS: (
         "is out of funds",

@@ -199,7 +199,7 @@ def check_risk(project: Project) -> None:
         try:
             vonage_identity.private_key(secret_of(project, "risk_vonage_key"))
         except (ValueError, DecryptionFailed):
-            raise UserError(_("The private key of Vonage is not an RSA key in a PEM file.")) from None
+            raise UserError(_("The Vonage private key is not an RSA key in a PEM file.")) from None
 
 
 def check_challenge(project: Project) -> None:
@@ -208,7 +208,7 @@ def check_challenge(project: Project) -> None:
         return
     label = ChallengeProvider(project.challenge_provider).label
     if not project.challenge_site_key or not project.challenge_secret:
-        raise UserError(_("Challenges of {label} need a site key and a secret.").format(label=label))
+        raise UserError(_("{label} challenges need a site key and a secret.").format(label=label))
     try:
         secret = secret_of(project, "challenge_secret")
     except DecryptionFailed:

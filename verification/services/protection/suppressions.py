@@ -19,8 +19,8 @@ from verification.models import Message, Provider, Suppression
 log = logging.getLogger(__name__)
 
 REASON_MAX_LENGTH = 200
-OPTED_OUT = "The recipient wrote the keyword that ends messages, such as STOP."
-NO_REASON = "The provider reports that nothing more may be sent there."
+OPTED_OUT = "The recipient sent an opt-out keyword, such as STOP."
+NO_REASON = "The provider reports that nothing more may be sent to this recipient."
 
 
 def suppress(*, project_id: int, recipient_id: int, channel: str, reason: str = "") -> None:

@@ -63,7 +63,7 @@ RULES = {
     "block_list": Rule(
         _("Block list"),
         _("The recipient or caller is on the project's or the platform's block list."),
-        _("To unblock, remove the entry from the block list or add one to the safe list."),
+        _("To unblock, remove the entry from the block list."),
         "listentry",
     ),
     "sandbox": Rule(
@@ -77,7 +77,7 @@ RULES = {
     ),
     "risk_check": Rule(
         _("Risk check"),
-        _("A service, or your own server, checked the number before sending, and the message was not sent."),
+        _("Before sending, a service or your own server checked the number, and Watchword did not send the message."),
         _("The line says which check and why. Change the project's risk checks, or put the number on the safe list."),
         "project",
     ),
@@ -115,7 +115,10 @@ RULES = {
     "daily_budget": Rule(
         _("Channel limit"),
         _("The channel's message limit or cost limit was reached."),
-        _("Raise the limit on the channel's page, or wait until it starts again: at midnight UTC, or with the month."),
+        _(
+            "Raise the limit on the channel's page, or wait until it resets: at midnight UTC, or at the "
+            "start of the next month."
+        ),
         "channel",
     ),
     "secret_key_network": Rule(
@@ -142,7 +145,7 @@ RULES = {
     ),
     "too_many_attempts": Rule(
         _("Too many wrong codes for one recipient"),
-        _("After too many wrong codes, codes for this recipient are neither sent nor checked for a while."),
+        _("After too many wrong codes, Watchword neither sends nor checks codes for this recipient for a while."),
         _("Wait until the limit resets; the recipient's page shows when."),
         is_limit=True,
     ),

@@ -115,7 +115,7 @@ def advice(*, project: Project, channel: str, text: str) -> list[str]:
     if "{project}" not in text and project.name not in text:
         found.append(_("The text doesn't say who sent it. Add {project} or a name your users know."))
     if channel == ChannelType.VOICE and text.count("{code}") == 1:
-        found.append(_("The call says the code only once. Add {code} a second time for those who had no pen ready."))
+        found.append(_("The call says the code only once. Add {code} a second time so that users can write it down."))
     if channel == ChannelType.SMS and gsm.segments(_typical(project, text)) > 1:
         found.append(
             _("Each code costs {segments} SMS. Shorten the text to pay for one.").format(
@@ -205,16 +205,17 @@ def _sms_faults(project: Project, text: str) -> list[str]:
         size = measure(typical)
         remedy = size.note or _("Shorten it.")
         found.append(
-            _("It needs {segments} SMS; the maximum is {max_segments}. {remedy}").format(
+            _("The text needs {segments} SMS; the maximum is {max_segments}. {remedy}").format(
                 segments=segments, max_segments=MAX_SEGMENTS, remedy=remedy
             )
         )
     octets = gsm.octets(typical)
     if project.android_hash and octets > ANDROID_MAX_BYTES:
         found.append(
-            _("With the app hash it has {octets} bytes; Android reads only {android_max_bytes}. Shorten it.").format(
-                octets=octets, android_max_bytes=ANDROID_MAX_BYTES
-            )
+            _(
+                "With the app hash, the SMS has {octets} bytes; Android reads only {android_max_bytes}. "
+                "Shorten the text."
+            ).format(octets=octets, android_max_bytes=ANDROID_MAX_BYTES)
         )
     return found
 

@@ -62,15 +62,15 @@ def speak(words: str, language: str) -> bytes:
     """Return the words as a WAV file. Raises :class:`UserError` where they cannot be spoken, with what to do."""
     voice = voice_of(language)
     if not voice:
-        raise UserError(_("No standard voice of this server speaks {language}.").format(language=language))
+        raise UserError(_("This server has no voice for {language}.").format(language=language))
     if len(words) > MAX_CHARACTERS:
         raise UserError(_("The text is too long to be spoken."))
     if not _places.acquire(timeout=WAIT_SECONDS):
-        raise UserError(_("Other texts are being spoken. Try again in a moment."))
+        raise UserError(_("The voice is busy with other texts. Try again in a moment."))
     try:
         recorded = _run("-v", voice, "-s", str(WORDS_A_MINUTE), "--stdin", "--stdout", words=words)
     except (OSError, subprocess.SubprocessError) as error:
-        raise UserError(_("The standard voice of this server failed. Try again in a moment.")) from error
+        raise UserError(_("This server's voice failed. Try again in a moment.")) from error
     finally:
         _places.release()
     return _with_its_length(recorded)
@@ -93,6 +93,6 @@ def _run(*arguments: str, words: str) -> bytes:
 def _with_its_length(recorded: bytes) -> bytes:
     """Write the sizes into the header: a program that writes to a pipe does not know them beforehand."""
     if not (recorded[:4] == b"RIFF" and recorded[36:40] == b"data" and len(recorded) <= MAX_BYTES):
-        raise UserError(_("The standard voice of this server failed. Try again in a moment."))
+        raise UserError(_("This server's voice failed. Try again in a moment."))
     whole, samples = (len(recorded) - less for less in (8, _HEADER_BYTES))
     return recorded[:4] + whole.to_bytes(4, "little") + recorded[8:40] + samples.to_bytes(4, "little") + recorded[44:]

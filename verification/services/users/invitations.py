@@ -213,7 +213,11 @@ def _mail(invitation: Invitation, token: str) -> EmailMessage:
                     user=invitation.invited_by.get_username(), project=invitation.project.name, role=role
                 ),
                 _("Open this link within 24 hours. It works once, and only for this address:") + f"\n{link}",
-                _("If you did not expect it, ignore this mail: nobody gets access unless you open the link.") + "\n",
+                _(
+                    "If you did not expect this invitation, ignore this e-mail: nobody gets access unless "
+                    "you open the link."
+                )
+                + "\n",
             )
         ),
         to=[invitation.email],

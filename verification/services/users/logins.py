@@ -81,7 +81,7 @@ def end_all(user: User, *, but: str = "") -> int:
 
 def browser_of(user_agent: str) -> str:
     """Return the browser and its system in words, such as "Firefox on Windows"."""
-    browser = next((name for mark, name in BROWSERS if re.search(rf"\b{mark}/", user_agent)), _("A browser"))
+    browser = next((name for mark, name in BROWSERS if re.search(rf"\b{mark}/", user_agent)), _("Unknown browser"))
     system = next((name for mark, name in SYSTEMS if mark in user_agent), "")
     return _("{browser} on {system}").format(browser=browser, system=system) if system else browser
 
@@ -90,7 +90,7 @@ def masked_network(address: str | None) -> str:
     """Return the network of an address without the part that names the device: three bytes, or 48 bits of IPv6."""
     read = read_address(address or "")
     if read is None:
-        return _("An unknown network")
+        return _("Unknown network")
     if read.version == 4:
         return ".".join(str(read).split(".")[:3]) + ".…"
     return ":".join(read.exploded.split(":")[:3]) + ":…"

@@ -35,11 +35,11 @@ class System(base.System):
     tells_address = True
     url_name = "Target Url"
     declared = (
-        Option("tenant", _("Directory (tenant) ID"), _("Of the external tenant.")),
+        Option("tenant", _("Directory (tenant) ID"), _("The external tenant's ID.")),
         Option(
             "application",
             _("Application (client) ID"),
-            _("Of the application that the extension's wizard has registered for this address."),
+            _("The application that the extension's wizard registered for this URL."),
         ),
         Option(
             "keys_url", _("URL of the keys"), _("Where the tenant publishes its keys. Leave empty for Microsoft's.")

@@ -23,7 +23,7 @@ class System(base.System):
     label = _("Another system")
     tells_address = True
     declared = (
-        Option("to", _("Recipient field"), _("For a field inside an object, enter user.phone."), "to"),
+        Option("to", _("Recipient field"), _("For a field inside an object, enter a path such as user.phone."), "to"),
         Option("code", _("Code field"), "", "code"),
         Option("id", _("Request ID field"), _("Must be the same when the system retries. Optional.")),
         Option("language", _("Language field"), _("Such as de or pt-BR. Optional.")),

@@ -43,10 +43,10 @@ from verification.services.records.decisions import RULES, rule_of
 
 GUARDED_CHANNELS = ("sms", "voice")
 RISK_TOLD = {  # what a risk check says of the number
-    "allow": gettext_lazy("{check} let the number pass ({latency_ms} ms)"),
+    "allow": gettext_lazy("{check} allowed the number ({latency_ms} ms)"),
     "challenge": gettext_lazy("{check} required a challenge ({latency_ms} ms)"),
     "deny": gettext_lazy("{check} denied the number ({latency_ms} ms)"),
-    "unknown": gettext_lazy("{check} gave no answer ({latency_ms} ms)"),
+    "unknown": gettext_lazy("{check} did not respond ({latency_ms} ms)"),
 }
 # A receipt that comes with the acceptance is recorded with it, within the time of one statement.
 AT_ONCE = timedelta(milliseconds=5)

@@ -98,7 +98,7 @@ def _unfit(rows: Rows, provider: Provider) -> str:
     if not provider.is_enabled:
         return _("It is off.")
     if provider.pk in rows.paused:
-        return _("It is paused for this country by a routing rule.")
+        return _("A routing rule pauses it for this country.")
     address = rows.recipient.address
     domain, domains = domain_of(address), provider.only_domains
     if domain and ((domains and domain not in domains) or domain in provider.except_domains):

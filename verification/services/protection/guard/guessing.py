@@ -27,7 +27,7 @@ def subnet_refusal(project: ProjectConfig, subnet: str, retry_after: int, figure
     """Return the refusal of a check from a subnet with more wrong codes than the project's state allows."""
     return ApiError(
         "rate_limited",
-        "Too many wrong codes came from around this client address. If it is your own server's, list it among the"
+        "Too many wrong codes came from this client's network. If the address is your own server's, add it to the"
         " project's server addresses.",
         retry_after=retry_after,
         decision=DecisionRecord(project.id, GuardRule.STRANGERS, subnet, figures),
