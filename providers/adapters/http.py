@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from urllib.parse import quote
 
 from django.utils.translation import gettext
@@ -231,6 +232,12 @@ class Adapter(base.Adapter):
             return base.Health(
                 False, "The gateway rejects the credentials with HTTP 401. Correct the username, password or headers."
             )
+        if answer.status in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+            detail = (
+                f"The gateway answers OPTIONS with HTTP {answer.status}: often the path of the URL is wrong."
+                " Send a test to be sure."
+            )
+            return base.Health(True, detail, is_sure=False)
         return base.Health.reached(f"The gateway answers OPTIONS with HTTP {answer.status}")
 
     def verify_hook(self, request: base.HookRequest) -> None:

@@ -339,6 +339,14 @@ def test_check_is_sure_of_refused_credentials_alone(build, server, status, is_ok
     assert [(request.method, request.body) for request in server.requests] == [("OPTIONS", b"")]
 
 
+@pytest.mark.parametrize("status", [404, 410])
+def test_check_doubts_the_path_of_a_url_that_is_not_found(build, server, status):
+    server.script(fake.answer(status, {}))
+    health = build("/send").check()
+    assert health.is_ok and not health.is_sure
+    assert "path of the URL" in health.detail and str(status) in health.detail
+
+
 def test_check_tells_of_a_gateway_that_hangs_up(build, server):
     server.script(fake.hang_up())
     with pytest.raises(ProviderError):
