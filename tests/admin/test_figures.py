@@ -190,6 +190,33 @@ def test_each_number_of_a_row_leads_to_the_rows_that_it_counts(panel):
     assert seen >= 9
 
 
+def test_the_tiles_of_a_narrowed_page_lead_to_what_they_count(panel):
+    """A verified session to Austria, beside the panel's own to Germany; decisions cannot be listed by country."""
+    gateway = panel.rows[Provider]
+    recipient = Recipient.objects.create(project=panel.project, address="+436641234567")
+    now = timezone.now()
+    session = a_session(panel.project, recipient, verified_at=now)
+    sent = {"status": "success", "error": None, "sent_at": now, "finished_at": now}
+    a_message(panel.project, recipient, session=session, provider=gateway, **sent)
+    rollups.count_due()
+    HourlyRefusals.objects.create(
+        project=panel.project,
+        hour=now.replace(minute=0, second=0, microsecond=0),
+        rule="limit",
+        country="AT",
+        refused=3,
+    )
+    client = panel.as_("owner")
+    narrowed = {"range": "24h", "country": "AT", "channel": "sms", "provider": str(gateway.pk)}
+    page = client.get(PAGE, narrowed)
+    links = {tile.title: tile.link for tile in page.context["tiles"]}
+    assert client.get(links["Verified sessions"]).context["cl"].result_count == 1
+    assert "country=AT" in links["Verified sessions"] and "channel__exact=sms" in links["Verified sessions"]
+    assert links["Refused requests"] == "" and [link for _, _, link in page.context["refusals"]] == [""]
+    links = {tile.title: tile.link for tile in client.get(PAGE, {"range": "24h"}).context["tiles"]}
+    assert client.get(links["Refused requests"]).status_code == 200 and "country" not in links["Verified sessions"]
+
+
 @pytest.mark.parametrize(
     "value", ["x", "2026-11-01T00", "2026-11-01T00..now", "0001-01-01T00..9999-01-01T00", "a..b..c"]
 )

@@ -33,6 +33,7 @@ from verification.admin.base.statistics import (
     percent,
     range_end,
     range_start,
+    refusals_link,
     seconds,
     tiles,
 )
@@ -125,6 +126,12 @@ class FiguresQuery:
     def ids(self) -> list[int]:
         return [self.chosen.pk] if self.chosen else [project.pk for project in self.projects]
 
+    @property
+    def narrowing(self) -> dict[str, str]:
+        """Return the filters of the page as the lists of sessions and messages take them."""
+        found = {LIST_FILTERS[name]: str(known or EMPTY) for name, known in self.where.items()}
+        return found | ({"project": str(self.chosen.pk)} if self.chosen else {})
+
 
 def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     if way := follow_address(request):
@@ -204,7 +211,7 @@ def _context(request: HttpRequest, choice: FiguresQuery, summary: Summary) -> di
         "until": range_end(span),
         "since2": range_start(span.before.since, span),
         "until2": range_start(span.before.until, span) if span.before != span.whole_before else "",
-        "tiles": tiles(summary),
+        "tiles": tiles(summary, choice.narrowing),
         "funnel": steps,
         "largest_loss": largest_loss(steps),
         **over_time(summary),
@@ -217,7 +224,8 @@ def _context(request: HttpRequest, choice: FiguresQuery, summary: Summary) -> di
             for name, value in choice.where.items()
         ],
         "refusals": [
-            (title_of_rule(rule), times, list_link("decision", span, rule=rule)) for rule, times in summary.refused
+            (title_of_rule(rule), times, refusals_link(span, choice.narrowing, rule=rule))
+            for rule, times in summary.refused
         ],
     }
 
@@ -244,10 +252,7 @@ def _name_of(summary: Summary, dimension: str, value: Any) -> str:
 def _row(choice: FiguresQuery, dimension: str, line: SummaryRow, cost: Cost, scored: set[int]) -> BreakdownRow:
     """Return a row of a breakdown. ``scored`` are the providers whose scorecards the user may open."""
     value = str(line.key or EMPTY)
-    narrowing = {LIST_FILTERS[name]: str(known or EMPTY) for name, known in choice.where.items()}
-    if choice.chosen:
-        narrowing["project"] = str(choice.chosen.pk)
-    narrowing[LIST_FILTERS[dimension]] = value
+    narrowing = choice.narrowing | {LIST_FILTERS[dimension]: value}
     return BreakdownRow(
         line,
         dimension == "country" and bool(line.key),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
@@ -95,15 +95,18 @@ class EventRow:
     loss: str = ""  # of an outage, what it cost
 
 
-def tiles(summary: Summary) -> list[Tile]:
-    """Return the figures of a range against the one before; where that was not counted whole, without a comparison."""
-    made = _tiles(summary)
+def tiles(summary: Summary, narrowing: Mapping[str, str] | None = None) -> list[Tile]:
+    """Return the figures of a range against the one before; where that was not counted whole, without a comparison.
+
+    ``narrowing`` has the filters of the page as the lists take them, for the links.
+    """
+    made = _tiles(summary, narrowing or {})
     if summary.is_before_whole:
         return made
     return [replace(tile, change=_("no full previous period"), mood="") for tile in made]
 
 
-def _tiles(summary: Summary) -> list[Tile]:
+def _tiles(summary: Summary, narrowing: Mapping[str, str]) -> list[Tile]:
     sums, before, span = summary.sums, summary.before, summary.span
     counts, counts_before = sums.counts, before.counts
     refused = sum(times for _, times in summary.refused)
@@ -112,7 +115,7 @@ def _tiles(summary: Summary) -> list[Tile]:
         _("Verified sessions"),
         counts["sessions_verified"],
         counts_before["sessions_verified"],
-        link=list_link("session", span, state="verified"),
+        link=list_link("session", span, state="verified", **narrowing),
     )
     if users is not None and users_before is not None and (users or users_before):
         verified = _tile(_("Verified users (unique per day)"), users, users_before, link=verified.link)
@@ -134,7 +137,7 @@ def _tiles(summary: Summary) -> list[Tile]:
             refused,
             summary.refused_before,
             is_good=False,
-            link=list_link("decision", span),
+            link=refusals_link(span, narrowing),
         ),
         *_money_tiles(summary),
     ]
@@ -264,6 +267,11 @@ def list_link(name: str, span: Range, **query: Any) -> str:
     if name != "decision":
         query["test"] = "without"
     return f"{reverse(f'admin:verification_{name}_changelist')}?{urlencode(query)}"
+
+
+def refusals_link(span: Range, narrowing: Mapping[str, str], **query: str) -> str:
+    """Return the address of the decisions of a range. Empty where the page is narrowed by what their list is not."""
+    return "" if narrowing.keys() - {"project"} else list_link("decision", span, **narrowing, **query)
 
 
 def percent(value: Number) -> str:
