@@ -60,7 +60,8 @@ class GuardRuleInfo:
     """One rule. A rule that does not refuse makes its subject suspicious: such callers are asked for a challenge.
 
     ``meaning`` is a sentence of the decision log. ``counted`` tells the figures of a finding; its placeholders have the
-    names that the SQL functions give the figures. ``effect`` is the consequence, without the end of the sentence.
+    names that the SQL functions give the figures, and ``{span}`` is their ``minutes`` in words. ``effect``
+    is the consequence, without the end of the sentence.
     """
 
     traffic: GuardedTraffic
@@ -72,12 +73,10 @@ class GuardRuleInfo:
 
 
 _NUMBERS = _(
-    "{numbers} unverified numbers that differ only in the last 4 digits requested a code within {minutes}"
-    " minutes (limit: {limit})."
+    "{numbers} unverified numbers that differ only in the last 4 digits requested a code within {span}"
+    " (limit: {limit})."
 )
-_CONVERSION = _(
-    "{verified} of {sends} SMS and calls in {minutes} minutes were verified ({percent} %; minimum {limit} %)."
-)
+_CONVERSION = _("{verified} of {sends} SMS and calls in {span} were verified ({percent} %; minimum {limit} %).")
 
 GUARD_RULES = {
     GuardRule.PREFIX: GuardRuleInfo(
@@ -131,7 +130,7 @@ GUARD_RULES = {
         refuses=False,
         subject=GuardSubject.PROJECT,
         meaning=_("More wrong codes than correct ones: someone is guessing codes."),
-        counted=_("{wrong} wrong and {right} correct codes were entered in {minutes} minutes."),
+        counted=_("{wrong} wrong and {right} correct codes were entered in {span}."),
         effect=_("Someone is guessing codes in the {subject}: all callers are treated as suspicious"),
     ),
     GuardRule.SAME_GUESS: GuardRuleInfo(
@@ -139,7 +138,7 @@ GUARD_RULES = {
         refuses=False,
         subject=GuardSubject.GUESS,
         meaning=_("The same code tried in many sessions, to get around the attempt limit per session."),
-        counted=_("The same wrong code was tried in {sessions} sessions in {minutes} minutes."),
+        counted=_("The same wrong code was tried in {sessions} sessions in {span}."),
         effect=_("Someone is guessing codes across many sessions: all callers are treated as suspicious"),
     ),
     GuardRule.NETWORK: GuardRuleInfo(
@@ -147,7 +146,7 @@ GUARD_RULES = {
         refuses=False,
         subject=GuardSubject.NETWORK,
         meaning=_("One client network entered wrong codes for many recipients."),
-        counted=_("Wrong codes were entered for {recipients} recipients in {minutes} minutes."),
+        counted=_("Wrong codes were entered for {recipients} recipients in {span}."),
         effect=_("Callers from {subject} are treated as suspicious"),
     ),
     GuardRule.NETWORK_REFUSED: GuardRuleInfo(
@@ -155,7 +154,7 @@ GUARD_RULES = {
         refuses=True,
         subject=GuardSubject.NETWORK,
         meaning=_("One client network guessed so often that its code checks are refused."),
-        counted=_("Too many wrong codes came from one client network within {minutes} minutes."),
+        counted=_("Too many wrong codes came from one client network within {span}."),
         effect=_("Code checks from {subject} are refused"),
     ),
     GuardRule.STRANGERS: GuardRuleInfo(
@@ -167,8 +166,8 @@ GUARD_RULES = {
             " to wait before its next check."
         ),
         counted=_(
-            "{wrong} wrong codes not followed by the correct one came from client networks within {minutes}"
-            " minutes (limit: {limit})."
+            "{wrong} wrong codes not followed by the correct one came from client networks within {span}"
+            " (limit: {limit})."
         ),
         effect=_(
             "Someone is guessing codes from many client networks in the {subject}: further checks from these"

@@ -420,6 +420,15 @@ def test_a_decision_is_told_in_words(panel, rule, subject, figures, shown):
     assert f"{RULES[rule].title}: {named}" in page  # at its top
 
 
+def test_a_decision_that_refused_nothing_says_so(panel):
+    row = panel.rows[Decision]
+    for refused, shown in ((0, True), (1, False)):
+        Decision.objects.filter(pk=row.pk).update(rule="conversion", subject="DE", count=1, refused=refused)
+        for page in (url(Decision, "changelist"), url(Decision, "change", row.pk)):
+            text = panel.as_("owner").get(page).content.decode()
+            assert (">Nothing refused</span>" in text) == shown
+
+
 @pytest.mark.parametrize(
     ("subject", "term"), [("messenger_a", "telegram"), ("messenger_a", "messenger_a"), ("KP", "KP")]
 )

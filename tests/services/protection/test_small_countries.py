@@ -62,7 +62,7 @@ def test_the_finding_of_a_day_tells_its_figures(old):
     findings.sweep()
     figures = GuardBlock.objects.get().figures
     assert figures == {"sends": 25, "verified": 1, "percent": 4, "limit": 20, "minutes": 1440}
-    assert "1 of 25 SMS and calls in 1440 minutes were verified" in Alert.objects.get().detail
+    assert "1 of 25 SMS and calls in 24 hours were verified" in Alert.objects.get().detail
 
 
 def test_what_is_older_than_a_day_or_was_counted_before_does_not_count(old):

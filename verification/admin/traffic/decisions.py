@@ -74,18 +74,31 @@ class DecisionAdmin(TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
     empty_text = _("Nothing has been refused so far.")
     has_history = False
-    list_display = ("rule_title", "subject_label", "times", "figures_excerpt", "project", "last")
+    list_display = ("rule_title", "subject_label", "times", "refusals", "figures_excerpt", "project", "last")
     list_filter = (LastBetweenFilter, RuleFilter, LastFilter)
     list_select_related = ("project",)
-    intro = _("Why requests were refused. Callers never learn which rule applied. One line per rule, subject and hour.")
+    intro = _(
+        "Why requests were refused, or would have been. Callers never learn which rule applied. One line per rule,"
+        " subject and hour. “Nothing refused” means that the traffic guard only observed, or that the code was sent"
+        " another way."
+    )
     search_fields = ("subject",)
     search_help_text = _("Subject, such as +4915… or Morocco")
     ordering = ("-last_at", "-id")
     fieldsets = (
-        (None, {"fields": ("rule_title", "meaning", "subject_label", "project", "times", "all_figures")}),
+        (None, {"fields": ("rule_title", "meaning", "subject_label", "project", "times", "refusals", "all_figures")}),
         (_("When"), {"fields": ("first_time", "last_time")}),
     )
-    readonly_fields = ("rule_title", "meaning", "subject_label", "times", "all_figures", "first_time", "last_time")
+    readonly_fields = (
+        "rule_title",
+        "meaning",
+        "subject_label",
+        "times",
+        "refusals",
+        "all_figures",
+        "first_time",
+        "last_time",
+    )
 
     @admin.display(description=_("First time in this hour"))
     def first_time(self, decision: Decision) -> str:
@@ -118,6 +131,10 @@ class DecisionAdmin(TrafficAdmin):
     @admin.display(description=_("Count"))
     def times(self, decision: Decision) -> str:
         return grouped(decision.count)
+
+    @admin.display(description=_("Refused"))
+    def refusals(self, decision: Decision) -> str:
+        return grouped(decision.refused) if decision.refused else display.label(_("Nothing refused"))
 
     @admin.display(description=_("Details"))
     def figures_excerpt(self, decision: Decision) -> str:

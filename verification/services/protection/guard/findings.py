@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from verification import sql
 from verification.core import countries
-from verification.core.formats import DAY_OF_YEAR_AND_TIME, written_moment
+from verification.core.formats import DAY_OF_YEAR_AND_TIME, written_moment, written_span
 from verification.models import GuardBlock, GuardMode, GuardRule, Project
 from verification.models.guard import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
 from verification.services.notifications import alerts
@@ -104,9 +104,10 @@ def subject_shown(finding: GuardBlock) -> str:
     return countries.named(finding.subject) if is_country else subject_of(finding)
 
 
-def what_was_counted(rule: GuardRule, figures: Mapping[str, object]) -> str:
+def what_was_counted(rule: GuardRule, figures: Mapping[str, Any]) -> str:
     """Return the figures of a finding in sentences."""
-    counted = str(GUARD_RULES[rule].counted).format(**figures)
+    span = {"span": written_span(figures["minutes"])} if "minutes" in figures else {}
+    counted = str(GUARD_RULES[rule].counted).format(**figures, **span)
     undelivered = figures.get("undelivered")
     if not undelivered:
         return counted
