@@ -132,8 +132,13 @@ def test_an_invoice_is_compared_and_nothing_of_it_is_kept(spent):
 
 def test_the_differences_are_a_file(spent):
     day = timezone.now().date()
-    text = f"date,country,count,price\n{day},DE,9,7.25\n"
+    HourlyCosts.objects.create(
+        **HourlyCosts.objects.filter(project=spent.project).values().get() | {"id": None, "country": "BR"}
+    )
+    text = f"date,country,count,price,provider\n{day},DE,9,7.25,Our gateway\n{day},BR,8,6,Our gateway\n{day},BR,1,6,x\n"
     shown = compare(spent.as_("owner"), spent.rows[Provider], text)
+    assert "1 line of another provider was left out." in shown.content.decode()
+    assert shown.context["file_name"] == f"invoice-differences-our-gateway-{day:%Y-%m}.csv"
     kind, _comma, content = shown.context["file"].partition(",")
     assert (kind, f'href="{shown.context["file"]}"' in shown.content.decode()) == ("data:text/csv;charset=utf-8", True)
     head, row = csv.reader(io.StringIO(unquote(content)))

@@ -91,6 +91,20 @@ def test_a_line_that_cannot_be_read_is_left_out_and_named_by_its_number_alone(li
     assert sums(found) == {(TODAY, "DE"): (2, 1)}
 
 
+def test_an_amount_written_as_a_float_is_rounded():
+    found = read(f"date,country,price\n{TODAY},DE,0.5960000000000001\n{TODAY},BR,12345.600000000001\n")
+    assert sums(found) == {(TODAY, "DE"): (Decimal("0.596"), 1), (TODAY, "BR"): (Decimal("12345.6"), 1)}
+
+
+def test_lines_of_other_providers_are_left_out_and_counted():
+    text = f"day,provider,country,cost\n{TODAY},Kestrel,DE,2\n{TODAY},Merlin,DE,3\n{TODAY},Merlin,BR,3\n".encode()
+    options = {"names": {}, "currency": "USD", "is_day_first": None}
+    found = invoices.read(text, provider="kestrel", **options)
+    assert (sums(found), found.lines, found.others) == ({(TODAY, "DE"): (2, 1)}, 1, 2)
+    with pytest.raises(UserError, match="names Heron in no line"):
+        invoices.read(text, provider="Heron", **options)
+
+
 def test_another_currency_is_left_out():
     found = read(f"date,country,price,currency\n{TODAY},DE,2,USD\n{TODAY},DE,3,EUR\n")
     assert found.reasons == ["Line 3: the currency is not USD."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
+from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
@@ -115,7 +117,7 @@ def _compare(request: HttpRequest, form: InvoiceForm) -> Comparison | None:
         if len(raw) > settings.INVOICE_MAX_BYTES:
             raise UserError(_("The file is larger than 3 MB. Compare one week at a time."))
         currency = values["currency"].upper() or _currency_of(provider)
-        invoice = invoices.read(raw, names=names, currency=currency, is_day_first=is_day_first)
+        invoice = invoices.read(raw, names=names, currency=currency, is_day_first=is_day_first, provider=provider.name)
         with reading(database_for(request)):
             return invoices.compare(invoice, provider, current_project_ids(request))
     except UserError as error:
@@ -129,17 +131,18 @@ def _currency_of(provider: Provider) -> str:
 
 
 def _context(found: Comparison, provider: Provider) -> dict[str, Any]:
-    countries = [each for each in found.by_country if each.amount or each.messages]
+    countries = [each for each in found.by_country if not each.is_none]
+    by_day = [each for each in found.by_day if not each.is_none]
     return {
         "found": found,
         "total": _row(found.total),
         "sentence": _sentence(found),
         "countries": [_row(each) for each in countries[:ROWS_SHOWN]],
         "has_equal_countries": len(countries) < len(found.by_country),
-        "rows": [_row(each) for each in found.by_day if each.amount or each.messages][:ROWS_SHOWN],
-        "rows_number": len([each for each in found.by_day if each.amount or each.messages]),
-        "file": f"data:text/csv;charset=utf-8,{quote(_file(found))}",
-        "file_name": f"invoice-differences-{provider.pk}.csv",
+        "rows": [_row(each) for each in by_day[:ROWS_SHOWN]],
+        "rows_number": len(by_day),
+        "file": f"data:text/csv;charset=utf-8,{quote(_file(by_day, found.invoice.currency))}",
+        "file_name": _file_name(found, provider),
     }
 
 
@@ -168,19 +171,26 @@ def _row(each: InvoiceDifference) -> dict[str, Any]:
     }
 
 
-def _file(found: Comparison) -> str:
+def _file_name(found: Comparison, provider: Provider) -> str:
+    """Name the provider and the months of the invoice."""
+    first, last = (f"{pick(found.invoice.sums).day:%Y-%m}" for pick in (min, max))
+    months = first if first == last else f"{first}-to-{last}"
+    return f"invoice-differences-{slugify(provider.name) or provider.pk}-{months}.csv"
+
+
+def _file(differences: Sequence[InvoiceDifference], currency: str) -> str:
     """Return all differences as CSV, which the page holds: the invoice is not stored to compare it again."""
     text = io.StringIO()
     rows = csv.writer(text)
     money = ("invoice_amount", "counted_amount", "difference")
     rows.writerow(["day", "country", "currency", *money, "invoice_messages", "counted_messages"])
-    for each in found.by_day:
+    for each in differences:
         sums = (each.asked.amount, each.counted.amount, each.amount)
         rows.writerow(
             [
                 f"{each.day}",
                 harmless(each.country),
-                found.invoice.currency,
+                currency,
                 *(f"{value:.{costs.FILE_PLACES}f}" for value in sums),
                 each.asked.messages,
                 each.counted.messages,

@@ -29,9 +29,11 @@ MAX_LINES = 100_000  # some seconds of a thread's work; a longer invoice is comp
 MAX_COLUMNS = 100
 MAX_CELL = 1_000  # characters of a cell; no column that is read holds as many
 MAX_UNITS = 10**9  # of one line's money, and of its messages
+MAX_DECIMALS = 20  # of an amount: a float such as 0.5960000000000001 is written with up to 17 digits
+DECIMALS = 9  # that an amount is rounded to: more than any price has, fewer than the fault of a float
 KNOWN_PREFIX = 8  # characters of a number, with the plus, by which its country is remembered while a file is read
 COUNTRY = re.compile(r"[A-Z]{2}")
-_AMOUNT = re.compile(r"[-−+]?\d{1,12}(?:\.\d{1,12})?")
+_AMOUNT = re.compile(rf"[-−+]?\d{{1,12}}(?:\.\d{{1,{MAX_DECIMALS}}})?")
 _ISO_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
 _DAY = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 
@@ -43,6 +45,7 @@ NAMES = {
     "amount": ("amount", "price", "cost", "charge", "charged", "total", "total price", "total cost"),
     "count": ("count", "quantity", "qty", "messages", "units"),
     "currency": ("currency", "price unit", "priceunit", "price_unit", "currency code"),
+    "provider": ("provider",),
 }
 TITLES = {
     "day": gettext_lazy("Date column"),
@@ -73,12 +76,16 @@ class Sum:
 
 @dataclass(slots=True)
 class Invoice:
-    """The sums of a file. ``unread`` lines were left out, the first of them named in ``reasons``."""
+    """The sums of a file. ``unread`` lines were left out, the first of them named in ``reasons``.
+
+    ``others`` are the lines of other providers, which ``lines`` lacks.
+    """
 
     currency: str
     sums: dict[Place, Sum] = field(default_factory=lambda: defaultdict(Sum))
     lines: int = 0
     unread: int = 0
+    others: int = 0
     reasons: list[str] = field(default_factory=list)
 
     def leave_out(self, number: int, why: str) -> None:
@@ -108,6 +115,11 @@ class InvoiceDifference:
     def messages(self) -> int:
         return self.asked.messages - self.counted.messages
 
+    @property
+    def is_none(self) -> bool:
+        """The invoice asks for what we counted."""
+        return not (self.amount or self.messages)
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -123,11 +135,14 @@ class Comparison:
     others: int
 
 
-def read(raw: bytes, *, names: Mapping[str, str], currency: str, is_day_first: bool | None) -> Invoice:
+def read(
+    raw: bytes, *, names: Mapping[str, str], currency: str, is_day_first: bool | None, provider: str = ""
+) -> Invoice:
     """Read a CSV file, its columns by their names; ``names`` gives some by the meanings of :data:`NAMES`.
 
-    ``is_day_first`` says how 03/04/2026 is meant; None if the file itself shows it. Raises :class:`UserError`, which
-    says what is wrong with the file as a whole. A line that cannot be read is left out and counted.
+    ``is_day_first`` says how 03/04/2026 is meant; None if the file itself shows it. Of a file that names providers,
+    as our own file of costs does, only the lines of ``provider`` are read. Raises :class:`UserError`, which says what
+    is wrong with the file as a whole. A line that cannot be read is left out and counted.
     """
     rows = _rows(raw)
     header = next(rows, None)
@@ -135,9 +150,19 @@ def read(raw: bytes, *, names: Mapping[str, str], currency: str, is_day_first: b
         raise UserError(_("The file is empty."))
     columns = _columns(header[1], names)
     lines = [(number, _cells_of(columns, cells)) for number, cells in rows if any(cell.strip() for cell in cells)]
+    invoice = Invoice(currency)
+    if provider and "provider" in columns:
+        own = [line for line in lines if line[1]["provider"].casefold() == provider.casefold()]
+        if lines and not own:
+            raise UserError(
+                _("The column “provider” names {provider} in no line. If it means something else, rename it.").format(
+                    provider=provider
+                )
+            )
+        invoice.others = len(lines) - len(own)
+        lines = own
     if is_day_first is None:
         is_day_first = _is_day_first(cells["day"] for _, cells in lines)
-    invoice = Invoice(currency)
     places: dict[str, str] = {}
     for number, cells in lines:
         invoice.lines += 1
@@ -279,7 +304,7 @@ def _number(text: str) -> Decimal:
     number = Decimal(plain.replace("−", "-"))
     if abs(number) > MAX_UNITS:
         raise ValueError(_("the amount is too large."))
-    return number
+    return round(number, DECIMALS)
 
 
 def _day(text: str, is_day_first: bool) -> date:
