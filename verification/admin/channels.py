@@ -214,30 +214,37 @@ class ChannelAdmin(ScopedAdmin):
                 )
             ]
         )
+        cost = channel.cost_today
+        currency = cost.currency if cost else account_currency()
         if in_money:
-            cost = channel.cost_today
-            amount, currency = (cost.amount, cost.currency) if cost else (0, account_currency())
-            parts.append(
-                (
-                    _("{amount} of {in_money} {currency}").format(
-                        amount=grouped(amount, places=2), in_money=grouped(in_money), currency=currency
-                    ),
-                    amount >= in_money,
+            if cost is None:
+                limit = f"{grouped(in_money)} {currency}"
+                parts.append((_("being counted; limit {limit}").format(limit=limit), False))
+            else:
+                parts.append(
+                    (
+                        _("{amount} of {in_money} {currency}").format(
+                            amount=grouped(cost.amount, places=2), in_money=grouped(in_money), currency=currency
+                        ),
+                        cost.amount >= in_money,
+                    )
                 )
-            )
         if channel.monthly_cost_budget:
-            cost = channel.cost_today
-            amount, currency = (cost.month_amount, cost.currency) if cost else (0, account_currency())
-            parts.append(
-                (
-                    _("{amount} of {in_money} {currency} this month").format(
-                        amount=grouped(amount, places=2),
-                        in_money=grouped(channel.monthly_cost_budget),
-                        currency=currency,
-                    ),
-                    amount >= channel.monthly_cost_budget,
+            amount = cost_budgets.sum_of_month(cost)
+            if amount is None:
+                limit = f"{grouped(channel.monthly_cost_budget)} {currency}"
+                parts.append((_("this month: being counted; limit {limit}").format(limit=limit), False))
+            else:
+                parts.append(
+                    (
+                        _("{amount} of {in_money} {currency} this month").format(
+                            amount=grouped(amount, places=2),
+                            in_money=grouped(channel.monthly_cost_budget),
+                            currency=currency,
+                        ),
+                        amount >= channel.monthly_cost_budget,
+                    )
                 )
-            )
         if not parts:
             return _("No limit")
         text = "; ".join(text for text, _ in parts)

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from verification.models import Channel, HourlyCosts, HourlyFigures, Provider
+from verification.services.analytics import cost_budgets
 
 pytestmark = pytest.mark.django_db
 
@@ -79,10 +80,24 @@ def test_without_a_cost_limit_the_page_leads_to_the_channel_on_which_it_is_set(s
     assert link in spent.as_("owner").get(PAGE).content.decode()
 
 
+def test_a_limit_that_is_new_is_said_to_be_being_counted(spent):
+    """The day's sum is there before the month's where the limit of the month comes later."""
+    channels = Channel.objects.filter(project=spent.project)
+    channels.update(monthly_cost_budget=12, daily_cost_budget=20)
+    client, listed = spent.as_("owner"), reverse("admin:verification_channel_changelist")
+    said = [each.words for each in client.get(PAGE).context["budgets"]]
+    assert said == ["being counted; limit 12", "being counted; limit 20"]
+    shown = client.get(listed).content.decode()
+    assert "being counted; limit 20 USD; this month: being counted; limit 12 USD" in shown
+    channels.update(monthly_cost_budget=None)
+    cost_budgets.watch()
+    channels.update(monthly_cost_budget=12)
+    assert [each.words for each in client.get(PAGE).context["budgets"]] == ["being counted; limit 12", "6.00 of 20"]
+    assert "6.00 of 20 USD; this month: being counted; limit 12 USD" in client.get(listed).content.decode()
+
+
 def test_budgets_in_money_stand_on_the_page_with_what_is_spent(spent):
     Channel.objects.filter(project=spent.project).update(monthly_cost_budget=12, daily_cost_budget=20)
-    from verification.services.analytics import cost_budgets
-
     cost_budgets.watch()
     budgets = spent.as_("owner").get(PAGE).context["budgets"]
     assert [(each.period, each.words, each.percent) for each in budgets] == [

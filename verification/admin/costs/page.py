@@ -56,19 +56,21 @@ class CostRow:
 
 @dataclass(frozen=True, slots=True)
 class MoneyBudget:
-    """A channel's budget in money, of the day or of the month, and what of it is spent."""
+    """A channel's budget in money, of the day or of the month, and what of it is spent; None until it is summed."""
 
     channel: Channel
     period: str
-    spent: Decimal
+    spent: Decimal | None
     limit: int
 
     @property
     def percent(self) -> int:
-        return min(100, round(100 * self.spent / self.limit))
+        return min(100, round(100 * (self.spent or 0) / self.limit))
 
     @property
     def words(self) -> str:
+        if self.spent is None:
+            return _("being counted; limit {limit}").format(limit=grouped(self.limit))
         return _("{spent} of {limit}").format(spent=grouped(self.spent, places=2), limit=grouped(self.limit))
 
 
@@ -218,10 +220,10 @@ def _budgets(ids: list[int]) -> list[MoneyBudget]:
     for channel in _channels(ids):
         cost = today.get((channel.project_id, channel.type))
         if channel.monthly_cost_budget:
-            spent = cost.month_amount if cost else Decimal(0)
+            spent = cost_budgets.sum_of_month(cost)
             found.append(MoneyBudget(channel, _("this month"), spent, channel.monthly_cost_budget))
         if channel.daily_cost_budget:
-            spent = cost.amount if cost else Decimal(0)
+            spent = cost.amount if cost else None
             found.append(MoneyBudget(channel, _("today"), spent, channel.daily_cost_budget))
     return found
 

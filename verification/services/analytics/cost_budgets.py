@@ -74,6 +74,11 @@ def spent_today(projects: Collection[int]) -> dict[tuple[int, str], DailyChannel
     return {(row.project_id, row.channel): row for row in rows}
 
 
+def sum_of_month(row: DailyChannelCost | None) -> Decimal | None:
+    """Return the month's sum; None until it is summed: a row made for a limit of the day alone has 0."""
+    return None if row is None or row.month_amount < row.amount else row.month_amount
+
+
 def _sums(channels: Collection[Channel], span: Range) -> dict[tuple[Any, ...], costs.Cost]:
     return costs.grouped(sorted({row.project_id for row in channels}), span, ("project", "channel"))
 
