@@ -6,7 +6,7 @@ import pytest
 from django.core import mail
 from django.urls import reverse
 
-from tests.admin.rows import SERVICE_SECRET, an_alert_service
+from tests.admin.rows import SERVICE_SECRET, an_alert_service, sent_once
 from tests.fakes.http_server import FakeHttpServer, answer
 from verification.models import AlertService, AuditEntry, Project
 from verification.models.bounds import MAX_ALERT_SERVICES
@@ -113,6 +113,20 @@ def test_the_webhook_is_set_up_tested_and_turned_off_in_the_list(panel, receiver
     assert (line.state, line.error, bool(line.tried)) == ("on", "HTTP 404", True)
     client.post(of_project(panel, "webhook", "toggle"))
     assert lines_of(panel)["Webhook"].state == "off"
+
+
+def test_a_webhook_test_without_a_secret_leads_to_where_one_is_created(panel):
+    Project.objects.filter(pk=panel.project.pk).update(alert_url="https://shop.example/alerts")
+    panel.project.webhook_secrets.all().delete()
+    client, page = panel.as_("owner"), reverse("admin:verification_project_webhook_secret", args=(panel.project.pk,))
+    said = client.post(of_project(panel, "webhook", "test")).content.decode()
+    assert "no webhook secret" in said and f'href="{page}"' in said
+    asked = client.get(page).content.decode()
+    assert 'value="reveal"' not in asked and "Rotate secret" not in asked
+    sent_once(client, page, step="rotate")
+    assert panel.project.webhook_secrets.live().count() == 1
+    assert AuditEntry.objects.filter(action="Created the webhook secret").exists()
+    assert "Rotate secret" in client.get(page).content.decode()
 
 
 def test_an_address_that_may_not_be_called_is_refused_at_its_field(panel, settings):

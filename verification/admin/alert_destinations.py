@@ -230,7 +230,9 @@ def test_view(request: HttpRequest, model_admin: Any, project_id: int, what: str
         error = own_ways.send_test(project, what)
         audit.record(gettext_noop("Sent a test alert"), row=project, project=project, label=str(project))
     to = project.alert_url if what == AlertWay.WEBHOOK else ", ".join(own_ways.mail_addresses(project))
-    return test_page(request, model_admin, str(AlertWay(what).label), to, error, project)
+    lacks_secret = bool(error) and what == AlertWay.WEBHOOK and not project.webhook_secrets.live().exists()
+    way = reverse("admin:verification_project_webhook_secret", args=(project.pk,)) if lacks_secret else ""
+    return test_page(request, model_admin, str(AlertWay(what).label), to, error, project, secret_page=way)
 
 
 def test_service(request: HttpRequest, model_admin: Any, service: AlertService) -> HttpResponse:
@@ -246,7 +248,14 @@ def test_service(request: HttpRequest, model_admin: Any, service: AlertService) 
 
 
 def test_page(
-    request: HttpRequest, model_admin: Any, name: str, to: str, error: str | None, project: Project
+    request: HttpRequest,
+    model_admin: Any,
+    name: str,
+    to: str,
+    error: str | None,
+    project: Project,
+    *,
+    secret_page: str = "",
 ) -> HttpResponse:
     context = model_admin.page_context(
         request,
@@ -254,6 +263,7 @@ def test_page(
         name=name,
         to=to,
         error=None if error is None else _(error) if error else "",
+        secret_page=secret_page,  # where the webhook secret is made that the test lacked
         back=list_address(project),
     )
     return TemplateResponse(request, "admin/verification/alertservice/test.html", context)

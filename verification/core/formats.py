@@ -12,7 +12,6 @@ from django.template import Library
 from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.translation import get_language, get_language_info
-from django.utils.translation import gettext as _
 
 from verification.core.errors import UserError
 
@@ -26,13 +25,6 @@ def grouped(value: float | Decimal, *, places: int | None = None) -> str:
     if get_language() is None:  # as makemigrations has it, which compares help texts
         return f"{value:,}" if places is None else f"{value:,.{places}f}"
     return number_format(value, decimal_pos=places, force_grouping=True)
-
-
-def written_span(minutes: int) -> str:
-    """Write a length of time: in hours from two of them on."""
-    if minutes < 120 or minutes % 60:
-        return _("{minutes} minutes").format(minutes=minutes)
-    return _("{number} hours").format(number=minutes // 60)
 
 
 def language_name(code: str) -> str:

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from verification.admin.base.display import time_ago
 from verification.admin.dashboard.problems import OpenProblem
-from verification.core.formats import grouped, written_span
+from verification.core.formats import grouped
 from verification.models import ChannelType
 from verification.services.analytics.delivery_state import ChannelState, DeliveryState
 
@@ -138,7 +138,12 @@ def _quiet(state: DeliveryState) -> OpenProblem:
 
 
 def _span(span: timedelta) -> str:
-    return written_span(round(span.total_seconds() / 60))
+    minutes = round(span.total_seconds() / 60)
+    return (
+        _("{minutes} minutes").format(minutes=minutes)
+        if minutes < 120
+        else _("{number} hours").format(number=minutes // 60)
+    )
 
 
 def _messages(**query: str) -> str:

@@ -18,9 +18,10 @@ from verification.services.projects.webhook_secrets import live_webhook_secrets,
 
 @action(description=gettext_lazy("Webhook secret"), icon="webhook", permissions=["act"], url_path="webhook-secret")
 def webhook_secret(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
-    """Ask; a POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one."""
+    """Ask; a POST with ``step=reveal`` shows the secrets, one with ``step=rotate`` makes a new one, or the first."""
     project: Project = model_admin.find(request, object_id)
     step = request.POST.get("step") if request.method == "POST" else None
+    has_secret = project.webhook_secrets.live().exists()
     if step == "rotate":
         if fault := form_tokens.spend(request):
             return model_admin.refuse(request, project, _("{fault} The secret was not rotated.").format(fault=fault))
@@ -28,7 +29,8 @@ def webhook_secret(model_admin: ScopedAdmin, request: HttpRequest, object_id: st
             rotate_webhook_secret(project)
         except UserError as error:
             return model_admin.refuse(request, project, error)
-        model_admin.log_change(request, project, gettext_noop("Rotated the webhook secret"))
+        done = gettext_noop("Rotated the webhook secret") if has_secret else gettext_noop("Created the webhook secret")
+        model_admin.log_change(request, project, done)
     elif step == "reveal":
         model_admin.log_change(request, project, gettext_noop("Viewed the webhook secret"))
     else:
@@ -39,6 +41,7 @@ def webhook_secret(model_admin: ScopedAdmin, request: HttpRequest, object_id: st
                 request,
                 _("Webhook secret"),
                 object=project,
+                has_secret=has_secret,
                 back=page_address(project),
                 once=form_tokens.issue(request),
             ),

@@ -41,10 +41,12 @@ def add_rows(
     from verification.models import GuardBlock, KeyKind, ListEntry, Suppression
     from verification.services.projects import test_logins
     from verification.services.projects.keys import issue_key
+    from verification.services.projects.webhook_secrets import issue_webhook_secret
 
     if has_callers:
         for key in (KeyKind.API, KeyKind.SECRET):
             issue_key(project=project, kind=key)
+        issue_webhook_secret(project=project)
         test_logins.add_test_login(project=project, to=REVIEWER, code="123456")
     for kind, subject, value in (
         ("block", "prefix", "+882"),

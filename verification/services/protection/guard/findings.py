@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from verification import sql
 from verification.core import countries
-from verification.core.formats import DAY_OF_YEAR_AND_TIME, written_moment, written_span
+from verification.core.formats import DAY_OF_YEAR_AND_TIME, written_moment
 from verification.models import GuardBlock, GuardMode, GuardRule, Project
 from verification.models.guard import ABOUT_COUNTRIES, GUARD_RULES, REFUSES, REFUSES_SENDS, GuardSubject
 from verification.services.notifications import alerts
@@ -106,13 +106,20 @@ def subject_shown(finding: GuardBlock) -> str:
 
 def what_was_counted(rule: GuardRule, figures: Mapping[str, Any]) -> str:
     """Return the figures of a finding in sentences."""
-    span = {"span": written_span(figures["minutes"])} if "minutes" in figures else {}
+    span = {"span": _span(figures["minutes"])} if "minutes" in figures else {}
     counted = str(GUARD_RULES[rule].counted).format(**figures, **span)
     undelivered = figures.get("undelivered")
     if not undelivered:
         return counted
     lost = _("{number} of these were not delivered, because a provider fails there.").format(number=undelivered)
     return f"{counted} {lost}"
+
+
+def _span(minutes: int) -> str:
+    """Write the window of a rule. The overview's span is another text: it follows "the last", which some bend."""
+    if minutes < 120 or minutes % 60:
+        return _("{number} minutes").format(number=minutes)
+    return _("{hours} hours").format(hours=minutes // 60)
 
 
 def headline_and_detail(finding: GuardBlock) -> tuple[str, str]:
