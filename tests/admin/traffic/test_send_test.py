@@ -39,6 +39,12 @@ def test_a_test_goes_over_its_provider_and_no_other_and_leads_to_its_way(panel):
     assert line.project_id == panel.project.pk and NUMBER not in line.action + line.object_label
 
 
+def test_the_page_of_a_test_calls_it_a_test(panel):
+    client = panel.as_("owner")
+    said = client.get(sent_once(client, page_of(panel, Provider), to=NUMBER).url).content.decode()
+    assert "for a test message from the panel to" in said and "message your server sent" not in said
+
+
 def test_a_test_over_a_channel_names_no_provider(panel):
     assert sent_once(panel.as_("owner"), page_of(panel, Channel), to=NUMBER).status_code == 302
     assert (sent().get().pinned_provider, sent().get().channel) == (None, "sms")

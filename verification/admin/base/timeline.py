@@ -20,7 +20,7 @@ from verification.core.addresses import mask
 from verification.core.formats import EXACT, zone_name
 from verification.models import Message, Session
 from verification.services.analytics.timeline import read
-from verification.services.analytics.timeline.words import Advice, Tone, lasted
+from verification.services.analytics.timeline.words import Advice, Tone, is_own_test, lasted
 
 ICONS = {Tone.PLAIN: "radio_button_unchecked", Tone.GOOD: "check_circle", Tone.FAIR: "warning", Tone.BAD: "error"}
 STATES = {Tone.PLAIN: "plain", Tone.GOOD: "good", Tone.FAIR: "fair", Tone.BAD: "bad"}  # of the line above the timeline
@@ -58,6 +58,7 @@ def timeline_context(request: HttpRequest, row: Session | Message) -> dict[str, 
         "zone": zone_name(rows.began_at),
         "began": time_label(rows.began_at, EXACT),
         "is_manual": rows.session is None,
+        "is_test": isinstance(row, Message) and is_own_test(row),
         # A message's page shows the story of its session, which has a page of its own.
         "session": rows.session and page_address(rows.session) if isinstance(row, Message) else "",
     }
