@@ -5,11 +5,17 @@ import os
 import re
 import subprocess
 import sys
+from datetime import timedelta
 
 import pytest
 from django.conf import settings
+from django.utils import timezone
 
 from tests.conftest import ROOT
+from verification.contrib.public_demo import season, season_rows
+from verification.core.addresses import kind_of
+from verification.models import RoutingRule
+from verification.services.projects.snapshot import load_project
 
 
 @pytest.mark.long
@@ -55,3 +61,16 @@ def test_it_takes_no_database_of_yours():
         [sys.executable, "manage.py", "check"], cwd=ROOT, env=environment, capture_output=True, text=True
     )
     assert done.returncode == 1 and "leave DATABASE_URL unset" in done.stderr
+
+
+@pytest.mark.django_db
+def test_the_callers_of_a_season_are_as_old_as_its_traffic():
+    now = timezone.now()
+    since = now - timedelta(days=90)
+    shop = season.shop(now, since=since, is_sandbox=False, draw=None).project
+    season_rows.add_callers(shop, since=since, now=now)
+    assert set(shop.keys.values_list("created_at", "last_used_at")) == {(since, now)}
+    assert set(RoutingRule.objects.filter(project=shop).values_list("created_at", flat=True)) == {since}
+    assert shop.webhook_secrets.live().count() == 1
+    [login] = shop.test_logins.all()
+    assert load_project(shop.pk).channels_for(kind_of(login.to))

@@ -219,8 +219,9 @@ def fill(
     from verification.services.analytics import collapses, rollups
 
     now = datetime.now(UTC).replace(microsecond=0)
+    since = now - timedelta(days=days + 1)
     with transaction.atomic():
-        season = shop(now, since=now - timedelta(days=days + 1), is_sandbox=is_sandbox, draw=draw)
+        season = shop(now, since=since, is_sandbox=is_sandbox, draw=draw)
     weights = [country.share for country in COUNTRIES]
     midnight = now.replace(hour=0, minute=0, second=0)
     for ago in range(days, -1, -1):
@@ -243,7 +244,9 @@ def fill(
             say(f"{days - ago} days written")
     spent(season.project, now)
     told(season)
-    season_rows.add_rows(season.project, season.recipients, now, season.chance, has_callers=not is_sandbox)
+    if not is_sandbox:
+        season_rows.add_callers(season.project, since=since, now=now)
+    season_rows.add_rows(season.project, season.recipients, now, season.chance)
     say("counting")
     rollups.recount(days=days + 1)
     collapses.watch()
@@ -253,7 +256,7 @@ def fill(
 def shop(now: datetime, *, since: datetime, is_sandbox: bool, draw: Draw | None) -> Season:
     """Make the project with its owner, channel, providers, price lists, rates, and the trial of a text.
 
-    The providers are as old as the season, which began at ``since``: stories leave younger ones out.
+    The providers and rules are as old as the season, which began at ``since``: stories leave younger providers out.
     """
     from verification.models import (
         Channel,
@@ -294,7 +297,9 @@ def shop(now: datetime, *, since: datetime, is_sandbox: bool, draw: Draw | None)
     for country in COUNTRIES:
         if has_rule(country):
             first = providers[country.order[0]]
-            RoutingRule.objects.create(project=project, provider=first, country=country.code, percent=100)
+            RoutingRule.objects.create(
+                project=project, provider=first, country=country.code, percent=100, created_at=since
+            )
     MessageTemplate.objects.create(
         project=project, channel="sms", language="en", text="{code} is your code for {project}. Do not share it."
     )

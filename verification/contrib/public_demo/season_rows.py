@@ -35,19 +35,23 @@ def add_people(project: Any, owner: str, password: str) -> None:
     User.objects.create_superuser(OPERATOR, email="operator@host.example", password=password)
 
 
-def add_rows(
-    project: Any, recipients: dict[str, int], now: datetime, chance: random.Random, *, has_callers: bool
-) -> None:
-    from verification.models import GuardBlock, KeyKind, ListEntry, Suppression
+def add_callers(project: Any, *, since: datetime, now: datetime) -> None:
+    """Add the keys that sent the traffic ``since``, the webhook secret and a test login."""
+    from verification.models import KeyKind
     from verification.services.projects import test_logins
     from verification.services.projects.keys import issue_key
     from verification.services.projects.webhook_secrets import issue_webhook_secret
 
-    if has_callers:
-        for key in (KeyKind.API, KeyKind.SECRET):
-            issue_key(project=project, kind=key)
-        issue_webhook_secret(project=project)
-        test_logins.add_test_login(project=project, to=REVIEWER, code="123456")
+    for kind in (KeyKind.API, KeyKind.SECRET):
+        issue_key(project=project, kind=kind)
+    project.keys.update(created_at=since, last_used_at=now)
+    issue_webhook_secret(project=project)
+    test_logins.add_test_login(project=project, to=REVIEWER, code="123456")
+
+
+def add_rows(project: Any, recipients: dict[str, int], now: datetime, chance: random.Random) -> None:
+    from verification.models import GuardBlock, ListEntry, Suppression
+
     for kind, subject, value in (
         ("block", "prefix", "+882"),
         ("block", "domain", "mailinator.com"),
