@@ -720,7 +720,9 @@ def test_check_asks_by_itself_where_the_memory_is_away(smsc):
     assert adapter.check().is_ok
 
 
-@pytest.mark.parametrize(("status", "told"), [(0x0E, "password"), (0x05, "maximum number of binds"), (0x0F, "system id")])
+@pytest.mark.parametrize(
+    ("status", "told"), [(0x0E, "password"), (0x05, "maximum number of binds"), (0x0F, "system id")]
+)
 def test_check_names_why_a_bind_is_refused(build, smsc, status, told):
     smsc.bind_status = status
     with pytest.raises(ProviderError) as caught:
