@@ -81,7 +81,7 @@ def test_the_owner_is_alerted_once_at_each_part_of_a_budget_in_money(project):
     project.channel("sms", daily_cost_budget=10)
     assert [spend(project, amount) for amount in ("4.9", "0.1", "0", "3", "2", "1")] == [0, 1, 0, 1, 1, 0]
     titles = list(Alert.objects.order_by("pk").values_list("title", flat=True))
-    assert titles[2] == "SMS: 100 % of today's cost budget used"
+    assert titles[2] == "SMS: 100 % of today's cost limit used"
     assert "10.00 of 10 USD today (UTC)" in Alert.objects.order_by("pk").last().detail
 
 
@@ -149,7 +149,7 @@ def test_the_owner_is_alerted_once_at_each_part_of_a_months_budget(project):
     project.channel("sms", monthly_cost_budget=10)
     assert [spend(project, amount) for amount in ("4.9", "0.1", "0", "3", "2", "1")] == [0, 1, 0, 1, 1, 0]
     last = Alert.objects.order_by("pk").last()
-    assert (last.kind, last.title) == ("monthly_cost_budget", "SMS: 100 % of this month's cost budget used")
+    assert (last.kind, last.title) == ("monthly_cost_budget", "SMS: 100 % of this month's cost limit used")
     assert "Watchword sends nothing more over it until the end of the month (UTC)." in last.detail
 
 

@@ -233,7 +233,7 @@ def test_the_owner_is_alerted_once_at_each_part_of_a_budget(api, project):
         sweep.raise_budget_alerts()
         seen[number] = len(alerted())
     assert seen == {1: 0, 2: 0, 3: 0, 4: 0, 5: 1, 6: 1, 7: 1, 8: 2, 9: 2, 10: 3}
-    assert alerted()[2] == "SMS: 100 % of today's budget used"
+    assert alerted()[2] == "SMS: 100 % of today's message limit used"
 
 
 def test_the_budget_that_nobody_set_alerts_at_80_percent_and_none_without_a_limit(api, project):
@@ -241,7 +241,7 @@ def test_the_budget_that_nobody_set_alerts_at_80_percent_and_none_without_a_limi
     DailySpend.objects.create(project=project.row, channel="sms", day=today, messages=800)
     DailySpend.objects.create(project=project.row, channel="email", day=today, messages=800)
     assert sweep.raise_budget_alerts() == 2
-    assert alerted()[1] == "SMS: 80 % of today's budget used"
+    assert alerted()[1] == "SMS: 80 % of today's message limit used"
     project.channel("voice", daily_budget=0)
     DailySpend.objects.create(project=project.row, channel="voice", day=today, messages=9_000)
     assert sweep.raise_budget_alerts() == 0

@@ -95,7 +95,7 @@ def _alert_of_day(channel: Channel, amount: Decimal, currency: str, day: date) -
         f"{day}",
         amount,
         budget,
-        title="today's cost budget",
+        title="today's cost limit",
         detail=f"The channel {channel} spent {amount:,.2f} of {budget:,} {currency} today (UTC).",
         until="midnight UTC",
     )
@@ -109,7 +109,7 @@ def _alert_of_month(channel: Channel, amount: Decimal, currency: str, day: date)
         f"{day:%Y-%m}",
         amount,
         budget,
-        title="this month's cost budget",
+        title="this month's cost limit",
         detail=f"The channel {channel} spent {amount:,.2f} of {budget:,} {currency} this month (UTC).",
         until="the end of the month (UTC)",
     )
@@ -135,7 +135,7 @@ def _alert(
             kind=kind,
             key=key,
             title=f"{channel}: {part} % of {title} used",
-            detail=f"{detail} {ends} over it until {until}. If this is your own traffic, raise the budget on the"
+            detail=f"{detail} {ends} over it until {until}. If this is your own traffic, raise the limit on the"
             " channel's page.",
         )
     return len(keys.keys() - known)

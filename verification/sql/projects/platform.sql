@@ -72,12 +72,12 @@ BEGIN
         );
         v_raised := v_raised + raise_alert(
             v_crossed.project_id, 'daily_budget', v_crossed.key,
-            format('%s: %s %% of today''s budget used', v_crossed.name, v_crossed.percent),
+            format('%s: %s %% of today''s message limit used', v_crossed.name, v_crossed.percent),
             format('The channel %s sent %s of %s messages today (UTC).', v_crossed.name, v_crossed.messages,
                    v_crossed.budget)
             || CASE WHEN v_crossed.percent = 100 THEN ' Watchword sends nothing more over it until midnight UTC.'
                     ELSE ' At 100 % Watchword sends nothing more over it until midnight UTC.' END
-            || ' If this is your own traffic, raise the budget on the channel''s page.'
+            || ' If this is your own traffic, raise the limit on the channel''s page.'
         )::integer;
     END LOOP;
     RETURN v_raised;
