@@ -75,6 +75,7 @@ class AlertServiceAdmin(ScopedAdmin):
     )
     change_list_template = "admin/verification/alertservice/change_list.html"
     actions = None
+    show_add_link = False  # each project has one, which says what it adds
     actions_detail = ("send_test",)
 
     def get_custom_urls(self) -> Any:

@@ -101,10 +101,10 @@ class ChannelList(CappedChangeList):
     def prefetch(self, rows: list[Any]) -> None:
         projects = {row.project_id for row in rows}
         ordered = list(Provider.objects.serving(projects).in_order())
-        ceiling = platform().max_daily_budget
+        operators = platform()
         spent, costs = spent_today(projects), cost_budgets.spent_today(projects)
         for row in rows:
-            row.budget_that_holds = lower_budget(row.effective_budget, ceiling)
+            row.budget_that_holds = lower_budget(row.effective_budget, operators.max_daily_budget)
             row.provider_names = [  # members see no more of a system provider than the API returns
                 _("{each} (system)").format(each=each.name) if each.is_system else each.name
                 for each in ordered
@@ -112,6 +112,7 @@ class ChannelList(CappedChangeList):
             ]
             row.spent_today = spent.get((row.project_id, row.type), 0)
             row.cost_today = costs.get((row.project_id, row.type))
+            row.currency = row.cost_today.currency if row.cost_today else operators.account_currency
 
 
 @admin.register(Channel)
@@ -215,7 +216,7 @@ class ChannelAdmin(ScopedAdmin):
             ]
         )
         cost = channel.cost_today
-        currency = cost.currency if cost else account_currency()
+        currency = channel.currency
         if in_money:
             if cost is None:
                 limit = f"{grouped(in_money)} {currency}"

@@ -427,6 +427,9 @@ def test_a_decision_that_refused_nothing_says_so(panel):
         for page in (url(Decision, "changelist"), url(Decision, "change", row.pk)):
             text = panel.as_("owner").get(page).content.decode()
             assert (">Nothing refused</span>" in text) == shown
+        for outcome, number in (("nothing", int(shown)), ("refused", int(not shown))):
+            found = panel.as_("owner").get(url(Decision, "changelist"), {"outcome": outcome})
+            assert found.context["cl"].result_count == number
 
 
 @pytest.mark.parametrize(

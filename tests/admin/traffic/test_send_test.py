@@ -39,6 +39,12 @@ def test_a_test_goes_over_its_provider_and_no_other_and_leads_to_its_way(panel):
     assert line.project_id == panel.project.pk and NUMBER not in line.action + line.object_label
 
 
+@pytest.mark.parametrize(("channel", "words"), [("sms", "phone number"), ("email", "Your e-mail address.")])
+def test_the_form_asks_for_what_the_channel_reaches(panel, channel, words):
+    Channel.objects.filter(pk=panel.rows[Channel].pk).update(type=channel)
+    assert words in panel.as_("owner").get(page_of(panel, Channel)).content.decode()
+
+
 def test_the_page_of_a_test_calls_it_a_test(panel):
     client = panel.as_("owner")
     said = client.get(sent_once(client, page_of(panel, Provider), to=NUMBER).url).content.decode()

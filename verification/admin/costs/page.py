@@ -238,7 +238,7 @@ def _file(ids: list[int], month: Month, now: datetime) -> HttpResponse:
     with translation.override(LANGUAGE):
         found = costs.daily(ids, month.span(now), DIMENSIONS)
         names = {name: names_of(name, list({key[1 + n] for key in found})) for n, name in enumerate(DIMENSIONS)}
-        for (day, *keys), cost in sorted(found.items(), key=lambda item: str(item[0])):
+        for (day, *keys), cost in sorted(found.items(), key=lambda item: (item[0][0], *map(str, item[0][1:]))):
             cells = [
                 str(key) if name in ("channel", "country") else names[name][key]
                 for name, key in zip(DIMENSIONS, keys, strict=True)

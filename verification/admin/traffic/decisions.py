@@ -52,6 +52,9 @@ def title_of_decision(decision: Decision) -> SafeString:
     return format_html("{}: {}", title_of_rule(decision.rule), subject)
 
 
+REFUSED, NOTHING_REFUSED = "refused", "nothing"  # in the address
+
+
 class RuleFilter(admin.SimpleListFilter):
     title = _("rule")
     parameter_name = "rule"
@@ -61,6 +64,18 @@ class RuleFilter(admin.SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Decision]) -> QuerySet[Decision]:
         return queryset.filter(rule=self.value()) if self.value() else queryset
+
+
+class OutcomeFilter(admin.SimpleListFilter):
+    title = _("outcome")
+    parameter_name = "outcome"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(REFUSED, str(_("Refused"))), (NOTHING_REFUSED, str(_("Nothing refused")))]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Decision]) -> QuerySet[Decision]:
+        chosen = {REFUSED: {"refused__gt": 0}, NOTHING_REFUSED: {"refused": 0}}
+        return queryset.filter(**chosen.get(self.value() or "", {}))
 
 
 class LastFilter(CreatedFilter):
@@ -75,7 +90,7 @@ class DecisionAdmin(TrafficAdmin):
     empty_text = _("Nothing has been refused so far.")
     has_history = False
     list_display = ("rule_title", "subject_label", "times", "refusals", "figures_excerpt", "project", "last")
-    list_filter = (LastBetweenFilter, RuleFilter, LastFilter)
+    list_filter = (LastBetweenFilter, RuleFilter, OutcomeFilter, LastFilter)
     list_select_related = ("project",)
     intro = _(
         "Why requests were refused, or would have been. Callers never learn which rule applied. One line per rule,"

@@ -38,8 +38,14 @@ class RecipientForm(forms.Form):
         label=gettext_lazy("Recipient"),
         max_length=ADDRESS_MAX_LENGTH,
         widget=UnfoldAdminTextInputWidget(attrs={"autocomplete": "off"}),
-        help_text=gettext_lazy("Your own number with country code, or your e-mail address."),
     )
+
+    def __init__(self, channel: str, data: Any = None, **options: Any) -> None:
+        super().__init__(data, **options)
+        is_email = channel == ChannelType.EMAIL
+        self.fields["to"].help_text = (
+            _("Your e-mail address.") if is_email else _("Your own phone number, with its country code.")
+        )
 
 
 class RecipientAndProjectForm(RecipientForm):
@@ -73,7 +79,9 @@ def send_text_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     if about is None:
         raise Http404
     project, channel, language = about["project"], about["channel"], about["language"]
-    form = RecipientForm(request.POST if "to" in request.POST else None, initial=first_address(request, channel))
+    form = RecipientForm(
+        channel, request.POST if "to" in request.POST else None, initial=first_address(request, channel)
+    )
     if form.is_valid():
         if why := form_tokens.spend(request):
             model_admin.message_user(request, why, messages.WARNING)
@@ -198,8 +206,8 @@ def _form(request: HttpRequest, project: Project | None, channel: str) -> forms.
     data: Any = request.POST if "to" in request.POST else None
     initial = first_address(request, channel)
     if project is not None:
-        return RecipientForm(data, initial=initial)
-    form = RecipientAndProjectForm(data, initial=initial)
+        return RecipientForm(channel, data, initial=initial)
+    form = RecipientAndProjectForm(channel, data, initial=initial)
     field = form.fields["project"]
     assert isinstance(field, forms.ModelChoiceField)
     field.queryset = own_projects(request.user, Right.CHANGE).order_by("name")
