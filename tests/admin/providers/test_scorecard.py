@@ -297,7 +297,7 @@ def test_the_overview_names_the_rule_that_keeps_a_failing_provider_from_being_tr
     rule = rules.set_rule(Proposal(panel.project, good, "IN", 0))
     page = panel.as_("owner").get(reverse("admin:index"))
     [line] = page.context["relieved"].lines
-    assert (line.text, line.actions) == (sentence_of(rule), (("Remove", remove_link(rule)),))
+    assert (line.text, line.actions) == (sentence_of(rule), (("Remove", remove_link(rule, reverse("admin:index"))),))
     assert page.context["state"] is None or all(
         "delivered since" not in each.text for each in page.context["state"].lines
     )
