@@ -2,7 +2,10 @@
 
 import ast
 import gc
+import threading
+import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -236,3 +239,21 @@ def test_what_a_module_remembers_is_a_memory_that_registers_itself():
     root = Path(caching.__file__).parents[1]
     found = {(str(path.relative_to(root)), name) for path in root.rglob("*.py") for name in changing_globals(path)}
     assert found == STATE
+
+
+def test_threads_that_call_at_once_compute_a_value_once():
+    made, together = [], threading.Barrier(8)
+
+    @Cached
+    def once():
+        made.append(object())
+        time.sleep(0.05)  # the others arrive meanwhile
+        return made[-1]
+
+    def call(_):
+        together.wait()
+        return once()
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(call, range(8)))
+    assert len(made) == 1 and set(found) == set(made)

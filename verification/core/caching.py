@@ -10,7 +10,7 @@ all caches by which a process forgets everything.
 
 from __future__ import annotations
 
-import functools
+import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -44,17 +44,26 @@ class Memory:
 
 
 class Cached(Memory, Generic[V]):
-    """A decorator for a function without arguments: the first call's value serves until the process ends."""
+    """A decorator for a function without arguments: the first call's value serves until the process ends.
+
+    Of many threads that call at once one computes it, which ``functools.cache`` does not promise.
+    """
 
     def __init__(self, function: Callable[[], V]) -> None:
-        self._function = functools.cache(function)
+        self._function = function
         super().__init__()
 
     def __call__(self) -> V:
-        return self._function()
+        values = self._values
+        if not values:
+            with self._lock:
+                if not values:
+                    values.append(self._function())
+        return values[0]
 
     def forget(self) -> None:
-        self._function.cache_clear()
+        self._values: list[V] = []
+        self._lock = threading.RLock()  # a new one: a fork may have copied one that a thread of its parent holds
 
 
 class _Value(NamedTuple, Generic[V]):
