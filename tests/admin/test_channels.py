@@ -57,3 +57,10 @@ def test_the_limits_of_a_channel_are_found_from_the_projects_limits(panel):
     link = f'href="{reverse("admin:verification_channel_change", args=(panel.rows[Channel].pk,))}"'
     page = section_address(panel.project, "limits")
     assert link in panel.as_("owner").get(page).content.decode()
+
+
+def test_what_is_spent_is_counted_as_soon_as_there_is_a_cost_limit(panel, django_capture_on_commit_callbacks):
+    with django_capture_on_commit_callbacks(execute=True):
+        save(panel, monthly_cost_budget="600")
+    shown = panel.as_("owner").get(reverse("admin:verification_channel_changelist")).content.decode()
+    assert "of 600" in shown and "being counted" not in shown

@@ -6,6 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
+from django.db import transaction
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -173,6 +174,8 @@ class ChannelAdmin(ScopedAdmin):
         if not change:
             obj.position = last_position(obj.project)
         super().save_model(request, obj, form, change)
+        if {*form.changed_data} & {*COST_LIMITS}:
+            transaction.on_commit(lambda: cost_budgets.watch(obj))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("project", "type") if obj else ()

@@ -26,14 +26,16 @@ MONTH_KIND = "monthly_cost_budget"
 PARTS = (50, 80, 100)  # percent of a budget at which its owner is told, as of budgets in messages
 
 
-def watch() -> int:
+def watch(only: Channel | None = None) -> int:
     """Sum the costs of every channel that has a budget in money, and return the number of new alerts.
 
-    Today's are summed, and where a channel has a budget of the month, the month's.
+    Today's are summed, and where a channel has a budget of the month, the month's. ``only`` is a channel whose budget
+    is new: its owner does not wait for the workers' next count.
     """
     now = timezone.now()
     has_budget = Q(daily_cost_budget__gt=0) | Q(monthly_cost_budget__gt=0)
-    channels = list(Channel.objects.filter(has_budget, project__is_enabled=True).select_related("project"))
+    chosen = Channel.objects.filter(has_budget, project__is_enabled=True).select_related("project")
+    channels = list(chosen.filter(pk=only.pk) if only else chosen)
     if not channels:
         return 0
     today = _sums(channels, last_days(now, 1))
