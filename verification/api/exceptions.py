@@ -79,8 +79,6 @@ def problem_response(refusal: ApiError, *, request_id: str) -> HttpResponse:
 def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
     """Return the refusal that an exception stands for. An unforeseen one is logged and becomes ``internal_error``."""
     match error:
-        case ApiError():
-            return error
         case ValidationError():
             return FieldsInvalid(*_field_errors(error))
         case NotAuthenticated():
