@@ -4,6 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from django.utils import timezone
 
 from verification.core.errors import UserError
 from verification.models import HourlyCosts
@@ -34,8 +35,7 @@ def cost(project, at, amount, country="DE"):
 
 def frozen(monkeypatch, at):
     """Let the readers of costs see this time: they read the last two days by the hour."""
-    for module in (months.costs, months.report):
-        monkeypatch.setattr(module.timezone, "now", lambda: at)
+    monkeypatch.setattr(timezone, "now", lambda: at)
 
 
 def summed_by_day(project):

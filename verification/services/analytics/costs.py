@@ -15,7 +15,6 @@ from typing import Any
 
 from django.db.models import DateField, F, Sum
 from django.db.models.functions import TruncDate
-from django.utils import timezone
 
 from verification.core.formats import NO_CURRENCY
 from verification.models import DailyCosts, ExchangeRate, HourlyCosts
@@ -190,8 +189,7 @@ def _rows(projects: Sequence[int], span: Range, where: Where | None) -> Iterable
     day_of_hour = TruncDate("hour", tzinfo=UTC, output_field=DateField())
     if not span.is_by_day:
         return ((hours.filter(hour__gte=span.since), day_of_hour),)
-    yesterday = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - DAY
-    by_hour_from = min(max(span.since, yesterday), span.until.replace(hour=0))
+    by_hour_from = span.by_hour_from
     days = DailyCosts.objects.filter(
         project__in=projects, day__gte=span.since.date(), day__lt=by_hour_from.date(), **(where or {})
     )

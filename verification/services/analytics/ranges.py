@@ -53,6 +53,15 @@ class Range:
         return DAY if self.is_by_day else HOUR
 
     @property
+    def by_hour_from(self) -> datetime:
+        """From when on a range by the day is read by the hour: the last two days, whose sums may still change.
+
+        A part of a day with which it ends is read so too.
+        """
+        yesterday = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - DAY
+        return min(max(self.since, yesterday), self.until.replace(hour=0))
+
+    @property
     def whole_before(self) -> Range:
         """The range of the same length that ends where this one begins."""
         return Range(self.since - (self.until - self.since), self.since, self.hours_since)

@@ -15,7 +15,6 @@ from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import Aggregate, BigIntegerField, QuerySet, Sum
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from verification.models import DailyFigures, DailyUsers, HourlyFigures, HourlyRefusals, Provider
@@ -218,12 +217,11 @@ def is_counted_by(projects: Sequence[int], moment: datetime) -> bool:
 
 
 def rows_of(projects: Sequence[int], span: Range, where: Where | None) -> Iterable[QuerySet[Any, Any]]:
-    """Return the rows of a range. Days are read once they are surely summed; the last two are read by the hour."""
+    """Return the rows of a range, those of days and those of hours."""
     hours = HourlyFigures.objects.filter(project__in=projects, hour__lt=span.until, **(where or {}))
     if not span.is_by_day:
         return (hours.filter(hour__gte=span.since),)
-    yesterday = timezone.now().replace(hour=0, minute=0, second=0, microsecond=0) - DAY
-    by_hour_from = min(max(span.since, yesterday), span.until.replace(hour=0))
+    by_hour_from = span.by_hour_from
     days = DailyFigures.objects.filter(
         project__in=projects, day__gte=span.since.date(), day__lt=by_hour_from.date(), **(where or {})
     )
