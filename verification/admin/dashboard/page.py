@@ -26,7 +26,7 @@ from verification.models import (
     Right,
     Session,
 )
-from verification.services.analytics import delivery_state
+from verification.services.analytics import collapses, delivery_state
 from verification.services.maintenance.demo import path as demo_path
 from verification.services.maintenance.demo import read_demo
 from verification.services.notifications.alerts import unread_count
@@ -55,16 +55,18 @@ def fill(request: HttpRequest, context: dict[str, Any]) -> dict[str, Any]:
     traffic_of = current_project_ids(request, Right.SEE_TRAFFIC)
     steps = _steps(request, _without_demo(projects))
     budgets = budgets_of(projects)
+    failing, relieved = collapses.open_and_relieved(projects.values_list("pk", flat=True))
+    rules_against = relieved_of(request, relieved)
     may_set_up = current_project_ids(request, Right.CHANGE) or request.user.is_superuser or not own_project_ids(request)
     context |= {
         "title": _("Overview"),
         "state": headline(
             _in_time(lambda: delivery_state.state_of(projects)),
-            problems_of(request, projects, budgets),
+            problems_of(request, projects, budgets, failing),
             warnings_of(request),
             is_new=not steps[-1].is_done,
         ),
-        "relieved": Headline(PLAIN, tuple(relieved)) if (relieved := relieved_of(request, projects)) else None,
+        "relieved": Headline(PLAIN, tuple(rules_against)) if rules_against else None,
         "budgets": budgets[:BUDGETS_SHOWN],
         "steps": steps if may_set_up and not all(step.is_done for step in steps) else [],
         "figures": _in_time(lambda: figures_of_day(counted, traffic_of), alias=database_for(request)),

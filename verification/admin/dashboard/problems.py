@@ -18,7 +18,7 @@ from verification.admin.providers.routing_rules import remedies, remove_link, se
 from verification.core.formats import DAY_AND_TIME, grouped, written_moment
 from verification.core.networks import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider, Right
-from verification.services.analytics import collapses, cost_budgets
+from verification.services.analytics import cost_budgets
 from verification.services.analytics.collapses import Collapse
 from verification.services.analytics.impact import ARRIVED
 from verification.services.projects.ceilings import lower_budget, platform, spent_today
@@ -74,8 +74,10 @@ def budgets_of(projects: Any) -> list[ChannelBudget]:
     return sorted(budgets, key=lambda budget: -budget.percent)
 
 
-def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget]) -> list[OpenProblem]:
-    """Return the problems, first those that stop most."""
+def problems_of(
+    request: HttpRequest, projects: Any, budgets: list[ChannelBudget], failing: list[Collapse]
+) -> list[OpenProblem]:
+    """Return the problems, first those that stop most. ``failing`` are the collapses that nothing relieves."""
     return [
         *_stopped(request),
         *_undelivered(),
@@ -101,7 +103,7 @@ def problems_of(request: HttpRequest, projects: Any, budgets: list[ChannelBudget
             if budget.is_spent
         ),
         *_spent_in_money(projects),
-        *_collapsed(request, projects),
+        *_collapsed(request, failing),
         *_set_aside(request, projects),
     ][:SHOWN]
 
@@ -175,7 +177,7 @@ def warnings_of(request: HttpRequest) -> list[OpenProblem]:
     ]
 
 
-def _collapsed(request: HttpRequest, projects: Any) -> list[OpenProblem]:
+def _collapsed(request: HttpRequest, failing: list[Collapse]) -> list[OpenProblem]:
     """Return the providers that hardly deliver to a country, with what it cost and who does better there."""
     return [
         OpenProblem(
@@ -207,14 +209,13 @@ def _collapsed(request: HttpRequest, projects: Any) -> list[OpenProblem]:
                 )
             ),
         )
-        for collapse in collapses.open_ones(projects.values_list("pk", flat=True))[:SHOWN]
+        for collapse in failing[:SHOWN]
     ]
 
 
-def relieved_of(request: HttpRequest, projects: Any) -> list[OpenProblem]:
+def relieved_of(request: HttpRequest, relieved: list[Collapse]) -> list[OpenProblem]:
     """Return the routing rules that keep providers which still fail in a country from being tried first there."""
-    lasting = collapses.lasting_ones(projects.values_list("pk", flat=True))
-    found = (rules.relieving(each.project_id, each.provider, each.country) for each in lasting)
+    found = (rules.relieving(each.project_id, each.provider, each.country) for each in relieved)
     may_change, way_back = own_project_ids(request, Right.CHANGE), request.get_full_path()
     return [
         OpenProblem(

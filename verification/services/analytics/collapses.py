@@ -81,8 +81,17 @@ def watch(now: datetime | None = None) -> None:
 
 def open_ones(projects: Iterable[int]) -> list[Collapse]:
     """Return the collapses that last and whose provider is still asked first there."""
-    lasting = lasting_ones(projects)
-    return [each for each in lasting if rules.first_share(each.project_id, each.provider, each.country)]
+    return open_and_relieved(projects)[0]
+
+
+def open_and_relieved(projects: Iterable[int]) -> tuple[list[Collapse], list[Collapse]]:
+    """Return the collapses of :func:`open_ones`, and those that last and whose provider is not asked first there."""
+    still_first: list[Collapse] = []
+    relieved: list[Collapse] = []
+    for each in lasting_ones(projects):
+        share = rules.first_share(each.project_id, each.provider, each.country)
+        (still_first if share else relieved).append(each)
+    return still_first, relieved
 
 
 def lasting_ones(projects: Iterable[int]) -> list[Collapse]:
