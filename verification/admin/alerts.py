@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
@@ -28,19 +29,36 @@ from verification.core.ids import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
 from verification.models.alerts import COLLAPSE, OUTAGE
 from verification.services.analytics import alert_ends, collapses, cost_budgets, impact
+from verification.services.analytics.alert_ends import AlertEnd
 from verification.services.analytics.impact import CountryBreak, Loss, break_key, read_break_key
-from verification.services.analytics.summary import ABOUT_PROVIDERS
+from verification.services.analytics.summary import ABOUT_CHANNELS, ABOUT_PROVIDERS
 from verification.services.notifications.alerts import mark_read
 
 BUDGETS = ("daily_budget", cost_budgets.KIND, cost_budgets.MONTH_KIND)
-STEPS = "steps"  # of the alert whose page is shown
-ABOUT_CHANNELS = (OUTAGE, "channel_up", *BUDGETS)
+FACTS = "facts"  # of the alert whose page is shown
+WITH_CHANNEL_PAGE = (*ABOUT_CHANNELS, *BUDGETS)
 
 
-def _loss(alert: Alert) -> Loss | None:
-    return impact.of_alert(
+@dataclass(frozen=True, slots=True)
+class AlertFacts:
+    """What the page of an alert works out once: its end, what it cost, and the steps against what it is about."""
+
+    end: AlertEnd | None
+    loss: Loss | None
+    steps: list[tuple[str, str]]
+
+
+def _keep_facts(request: HttpRequest, alert: Alert) -> AlertFacts:
+    """Return the facts, which the alert keeps for the columns: they know no request."""
+    if found := getattr(alert, FACTS, None):
+        return cast(AlertFacts, found)
+    end = alert_ends.end_of(alert)
+    loss = impact.of_alert(
         project=alert.project_id, kind=alert.kind, key=alert.key, since=alert.created_at, until=alert.ended_at
     )
+    facts = AlertFacts(end, loss, steps_of(request, alert, end))
+    setattr(alert, FACTS, facts)
+    return facts
 
 
 def _hours(alert: Alert) -> str:
@@ -126,8 +144,8 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         return display.time_label(alert.created_at)
 
     @admin.display(description=gettext_lazy("Status"))
-    def ending(self, alert: Alert) -> str:
-        end = alert_ends.end_of(alert)
+    def ending(self, alert: Any) -> str:
+        end = alert.facts.end
         if end is None or end.at is None:
             return display.label(_("Ongoing"), "warning")
         return _("Ended at {time}").format(time=written_moment(end.at, DAY_AND_TIME))
@@ -146,13 +164,13 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         return ", ".join(each.name for each in services) or "–"
 
     @admin.display(description=gettext_lazy("Impact"))
-    def users_lost(self, alert: Alert) -> str:
-        loss = _loss(alert)
+    def users_lost(self, alert: Any) -> str:
+        loss = alert.facts.loss
         return f"{loss.sentence} · {_hours(alert)}" if loss else "–"
 
     @admin.display(description=gettext_lazy("What you can do"))
-    def next_steps(self, alert: Alert) -> SafeString:
-        buttons = format_html_join("", '<a class="ww-act" href="{1}">{0}</a>', getattr(alert, STEPS, ()))
+    def next_steps(self, alert: Any) -> SafeString:
+        buttons = format_html_join("", '<a class="ww-act" href="{1}">{0}</a>', alert.facts.steps)
         return format_html('<span class="ww-problem-actions">{}</span>', buttons)
 
     @admin.display(description=gettext_lazy("Related pages"))
@@ -162,12 +180,9 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Alert | None = None) -> Any:
         """Leave out the end of what is not known to have one, and the users of what cost nobody."""
         (_unused, first), *rest = self.fieldsets
-        left_out = set() if obj and alert_ends.end_of(obj) else {"ending"}
-        left_out |= set() if obj and _loss(obj) else {"users_lost"}
-        steps = steps_of(request, obj) if obj else []
-        if obj:
-            setattr(obj, STEPS, steps)  # for the column, which knows no request
-        left_out |= set() if steps else {"next_steps"}
+        facts = _keep_facts(request, obj) if obj else AlertFacts(None, None, [])
+        shown = {"ending": facts.end, "users_lost": facts.loss, "next_steps": facts.steps}
+        left_out = {name for name, fact in shown.items() if not fact}
         first = {"fields": tuple(name for name in first["fields"] if name not in left_out)}
         return ((None, first), *rest)
 
@@ -213,9 +228,8 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
         self.message_user(request, _("{number} marked as read.").format(number=number), messages.SUCCESS)
 
 
-def steps_of(request: HttpRequest, alert: Alert) -> list[tuple[str, str]]:
+def steps_of(request: HttpRequest, alert: Alert, end: AlertEnd | None) -> list[tuple[str, str]]:
     """Return the title and address of each step against what an alert is about; none once it is over."""
-    end = alert_ends.end_of(alert)
     if (end and end.at) or alert.project_id not in own_project_ids(request, Right.CHANGE):
         return []
     if alert.kind == COLLAPSE:
@@ -262,7 +276,7 @@ def _subject(alert: Alert) -> list[tuple[str, str]]:
             (_("{provider} scorecard").format(provider=provider), scorecard),
             (_("Provider settings"), page_address(provider)),
         ]
-    if alert.kind in ABOUT_CHANNELS:
+    if alert.kind in WITH_CHANNEL_PAGE:
         return [(_("{channel} channel").format(channel=row), page_address(row)) for row in _channels(alert)]
     if alert.kind == "guard":
         return [(_("Traffic guard"), reverse("admin:verification_guardblock_changelist"))]
