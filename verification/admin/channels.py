@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 from django import forms
@@ -219,36 +220,13 @@ class ChannelAdmin(ScopedAdmin):
             ]
         )
         cost = channel.cost_today
-        currency = channel.currency
         if in_money:
-            if cost is None:
-                limit = f"{grouped(in_money)} {currency}"
-                parts.append((_("being counted; limit {limit}").format(limit=limit), False))
-            else:
-                parts.append(
-                    (
-                        _("{amount} of {in_money} {currency}").format(
-                            amount=grouped(cost.amount, places=2), in_money=grouped(in_money), currency=currency
-                        ),
-                        cost.amount >= in_money,
-                    )
-                )
+            spent = None if cost is None else cost.amount
+            words = (_("being counted; limit {limit}"), _("{amount} of {in_money} {currency}"))
+            parts.append(_part_of_limit(channel, spent, in_money, words))
         if channel.monthly_cost_budget:
-            amount = cost_budgets.sum_of_month(cost)
-            if amount is None:
-                limit = f"{grouped(channel.monthly_cost_budget)} {currency}"
-                parts.append((_("this month: being counted; limit {limit}").format(limit=limit), False))
-            else:
-                parts.append(
-                    (
-                        _("{amount} of {in_money} {currency} this month").format(
-                            amount=grouped(amount, places=2),
-                            in_money=grouped(channel.monthly_cost_budget),
-                            currency=currency,
-                        ),
-                        amount >= channel.monthly_cost_budget,
-                    )
-                )
+            words = (_("this month: being counted; limit {limit}"), _("{amount} of {in_money} {currency} this month"))
+            parts.append(_part_of_limit(channel, cost_budgets.sum_of_month(cost), channel.monthly_cost_budget, words))
         if not parts:
             return _("No limit")
         text = "; ".join(text for text, _ in parts)
@@ -259,3 +237,14 @@ class ChannelAdmin(ScopedAdmin):
     @admin.display(description=gettext_lazy("Providers (in order)"))
     def served_by(self, channel: Any) -> str:
         return ", ".join(channel.provider_names) or "–"
+
+
+def _part_of_limit(channel: Any, spent: Decimal | None, most: int, words: tuple[str, str]) -> tuple[str, bool]:
+    """Return what of a limit in money is spent, in words, and whether that is all of it.
+
+    ``words`` are those for sums that are not counted yet, for which ``spent`` is None, and for others.
+    """
+    if spent is None:
+        return words[0].format(limit=f"{grouped(most)} {channel.currency}"), False
+    money = words[1].format(amount=grouped(spent, places=2), in_money=grouped(most), currency=channel.currency)
+    return money, spent >= most

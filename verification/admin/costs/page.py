@@ -8,7 +8,6 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.template.response import TemplateResponse
 from django.urls import reverse
@@ -96,7 +95,7 @@ def costs_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
 
 def _context(spent: Spending, ids: list[int], now: datetime) -> dict[str, Any]:
     month = spent.month
-    is_present = month.until > now.date()
+    is_present, channels = month.until > now.date(), _channels(ids)
     chart = _chart(spent, now)
     days = [(written_date(day, DAY_OF_YEAR), money_cell(cost.known, cost.unknown)) for day, cost in _by_day(spent)]
     tables = [table for name in TITLES if (table := _table(spent, name, now))]
@@ -115,8 +114,8 @@ def _context(spent: Spending, ids: list[int], now: datetime) -> dict[str, Any]:
         "days": days,
         "tables": tables,
         "has_at_least": has_at_least([*(cost for _day, cost in days), *sums]),
-        "budgets": _budgets(ids) if is_present else [],
-        "channels": _channels(ids)[:CHANNELS_SHOWN],
+        "budgets": _budgets(ids, channels) if is_present else [],
+        "channels": channels[:CHANNELS_SHOWN],
         "is_of_many": len(ids) > 1,
     }
 
@@ -209,15 +208,15 @@ def _cell(cost: Cost) -> str:
     return money_cell(cost.known, cost.unknown) if cost.sends else "–"
 
 
-def _channels(ids: list[int]) -> QuerySet[Channel]:
+def _channels(ids: list[int]) -> list[Channel]:
     channels = Channel.objects.filter(project__in=ids, is_active=True).select_related("project")
-    return channels.order_by("project__name", "position", "pk")
+    return list(channels.order_by("project__name", "position", "pk"))
 
 
-def _budgets(ids: list[int]) -> list[MoneyBudget]:
+def _budgets(ids: list[int], channels: list[Channel]) -> list[MoneyBudget]:
     today = cost_budgets.spent_today(ids)
     found = []
-    for channel in _channels(ids):
+    for channel in channels:
         cost = today.get((channel.project_id, channel.type))
         if channel.monthly_cost_budget:
             spent = cost_budgets.sum_of_month(cost)

@@ -257,11 +257,12 @@ class RoutingRuleAdmin(ScopedAdmin):
     def delete_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
         """Ask in the words of what deleting does here. A rule that ended others can be removed for them, too."""
         rule = self.get_object(request, object_id)
+        ended = rules.restorable(rule) if rule else []
         words = rule and {
             "title": _("Remove the rule"),
-            "intro": _question(rule),
+            "intro": _question(rule, ended),
             "submit_text": _("Remove the rule"),
-            "first_submit": (RESTORE, _restore_text(rules.restorable(rule))),
+            "first_submit": (RESTORE, _restore_text(ended)),
             "back": self._after_removal(request),
         }
         try:
@@ -292,8 +293,8 @@ def _restore_text(ended: list[Proposal]) -> str:
     return text if ended else ""
 
 
-def _question(rule: RoutingRule) -> SafeString:
-    """Return what a rule does, who is tried first without it, and the rules that it replaced."""
+def _question(rule: RoutingRule, ended: list[Proposal]) -> SafeString:
+    """Return what a rule does, who is tried first without it, and the rules that it ended."""
     place = "" if rule.provider.channel == ChannelType.EMAIL else rule.country or _example(rule)
     shares = {each.provider.name: each.after for each in rules.preview_removal(rule, place) if each.after}
     if not shares:
@@ -307,7 +308,7 @@ def _question(rule: RoutingRule) -> SafeString:
         for name, share in shares.items()
     )
     after = format_html(text, country=display.format_country(place), names=names)
-    replaced = (format_html(_("This rule replaced: {rule}"), rule=sentence_of(each)) for each in rules.restorable(rule))
+    replaced = (format_html(_("This rule replaced: {rule}"), rule=sentence_of(each)) for each in ended)
     return format_html_join(SafeString(" "), "{}", ((each,) for each in (sentence_of(rule), after, *replaced)))
 
 

@@ -83,6 +83,14 @@ class SessionMessageInline(ChannelColumn, ErrorColumn, CreatedColumn, ScopedInli
         return message.provider.name if message.provider else "–"
 
 
+def _why_lost(session: Any) -> str:
+    """Return why no provider accepted the code, which two columns of a row ask for."""
+    if not hasattr(session, "why_lost"):
+        session.why_lost = why_none_accepted(session)
+    why: str = session.why_lost
+    return why
+
+
 class SessionChangeList(NewestList):
     """Reads the messages of all sessions at once, with their attempts."""
 
@@ -174,7 +182,7 @@ class SessionAdmin(NewestFirstAdmin):
     @admin.display(description=gettext_lazy("Channel"))
     def channel_label(self, session: Session) -> str:
         channel = display.format_channel(session.channel)
-        if not why_none_accepted(session):
+        if not _why_lost(session):
             return channel
         return format_html('{} <span class="ww-muted">{}</span>', channel, _("not sent"))
 
@@ -223,13 +231,13 @@ class SessionAdmin(NewestFirstAdmin):
 
     @admin.display(description=gettext_lazy("Why not sent"))
     def reason(self, session: Session) -> str:
-        return " ".join(filter(None, (why_none_accepted(session), why_not_sent(session)))) or "–"
+        return " ".join(filter(None, (_why_lost(session), why_not_sent(session)))) or "–"
 
     @admin.display(description=gettext_lazy("Why not sent"))
     def short_reason(self, session: Session) -> str:
         """Say in few words why no code went out; the session's page has the sentences."""
         if session.channel or session.verified_at:
-            return display.excerpt(why_none_accepted(session) or "–", 40)
+            return display.excerpt(_why_lost(session) or "–", 40)
         refusal = refusal_of(session)
         without_refusal = _("Bot not started") if session.awaited_channel else _("No send requested")
         short = refusal.title if refusal else without_refusal
