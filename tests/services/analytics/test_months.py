@@ -8,7 +8,6 @@ from django.utils import timezone
 
 from verification.core.errors import UserError
 from verification.models import HourlyCosts
-from verification.services.analytics import months
 from verification.services.analytics.months import Month, month_of, spending
 
 DAY = timedelta(days=1)
