@@ -11,3 +11,4 @@ MIDDLEWARE: list[str] = []
 INSTALLED_APPS: list[str] = []
 USE_TZ = True
 WEB_BODY_SECONDS = ours.WEB_BODY_SECONDS  # which the web server's settings ask for
+METRICS_TOKEN = ""  # no figures of the processes

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from benchmarks.common.driver import CodeFor, Request, Script, post
 
@@ -45,10 +46,14 @@ class Target:
 
     def flow(self, to: str) -> Script:
         """Create, receive the code, check, verify."""
+        checked = yield from self.two_steps(to)
+        yield self.verify(checked["verify_token"])
+
+    def two_steps(self, to: str) -> Generator[Request | CodeFor, Any, Any]:
+        """Create, receive the code, check. Returns the answer to the check."""
         session = yield self.create(to)
         code = self.fixed_code or (yield CodeFor(to))
-        checked = yield self.check(session["session_id"], code)
-        yield self.verify(checked["verify_token"])
+        return (yield self.check(session["session_id"], code))
 
     def create_only(self, to: str, sessions: dict[str, str]) -> Script:
         """Notes the session of the recipient in ``sessions``."""

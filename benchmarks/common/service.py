@@ -36,6 +36,7 @@ WEB_PROCESSES = 2
 WEB_THREADS = 16
 WORKER_THREADS = 8
 BARE_DATABASE = "bare"
+FLOOR_DATABASE = "floor"
 # Recipients are new in every flow, so limits per recipient never bite; those per second and address would.
 LIMITS_OFF = ("requests_per_second=0", "creates_per_address=0", "traffic_guard=off", "challenge_mode=off")
 
@@ -55,9 +56,10 @@ class Service:
         self.servers = EmbeddedServers(self.home, durable=True)
         if postgres is not None:
             use_programs(self.servers, postgres)
-        self.gateway_port = gateway_port
+        self.gateway_url = f"http://{LOOPBACK}:{gateway_port}/send"
         self.port = free_port()
         self.bare_port = free_port()
+        self.floor_port = free_port()
         self.environment = {
             "WATCHWORD_HOME": str(self.home),
             "EMBEDDED_DURABLE": "true",
@@ -79,7 +81,7 @@ class Service:
             self.api_key: str = made["api_key"]
             self.secret_key: str = made["secret_key"]
             self.manage("setproject", "Benchmark", *LIMITS_OFF)
-            self.add_provider("G", f"http://{LOOPBACK}:{self.gateway_port}/send")
+            self.add_provider("G", self.gateway_url)
         except BaseException:
             self.__exit__(None, None, None)
             raise
@@ -101,13 +103,20 @@ class Service:
 
     def start_bare(self) -> None:
         """The bare views, on a copy of the database, so that no worker ever finds their messages."""
-        with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
-            name = connection.info.dbname
-        server = self.servers.database_url.replace(f"/{name}?", "/postgres?")
-        with psycopg.connect(server, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {BARE_DATABASE} TEMPLATE {name}")
+        self._create_database(BARE_DATABASE, template=self._database())
         self._start("bare", *gunicorn(self.bare_port), "benchmarks.bare.wsgi:application")
         wait_until_answering(self.bare_port)
+
+    def start_floor(self, threads: int = WORKER_THREADS) -> None:
+        """The least service of the same libraries, web server and worker, on a database of its own."""
+        from benchmarks.floor.table import TABLE
+
+        self._create_database(FLOOR_DATABASE)
+        with psycopg.connect(self._address_of(FLOOR_DATABASE), autocommit=True) as connection:
+            connection.execute(TABLE)
+        self._start("floor", *gunicorn(self.floor_port), "benchmarks.floor.wsgi:application")
+        self._start("floor worker", "-m", "benchmarks.floor.worker", str(threads))
+        wait_until_answering(self.floor_port)
 
     def start_worker(self, threads: int = WORKER_THREADS) -> None:
         self._start("worker", "manage.py", "worker", "--threads", str(threads))
@@ -140,7 +149,7 @@ class Service:
         made = json.loads(self.manage("createproject", name, "--json"))
         if settings:
             self.manage("setproject", name, *settings)
-        self._add("http", "G", {"url": f"http://{LOOPBACK}:{self.gateway_port}/send"}, 100, project=name)
+        self._add("http", "G", {"url": self.gateway_url}, 100, project=name)
         key: str = made["api_key"]
         return key
 
@@ -174,12 +183,28 @@ class Service:
         with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
             return connection.execute(statement.encode(), parameters or None).fetchall()
 
+    def _database(self) -> str:
+        with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
+            return connection.info.dbname
+
+    def _address_of(self, database: str) -> str:
+        return self.servers.database_url.replace(f"/{self._database()}?", f"/{database}?")
+
+    def _create_database(self, name: str, *, template: str = "template1") -> None:
+        with psycopg.connect(self._address_of("postgres"), autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
+
     def _start(self, name: str, *arguments: str) -> None:
         with (self.home / f"{name}.out").open("ab") as output:
             self._running[name] = subprocess.Popen(
                 [sys.executable, *arguments],
                 cwd=ROOT,
-                env={**os.environ, **self.environment, "BENCHMARK_PROJECT": str(self.project_id)},
+                env={
+                    **os.environ,
+                    **self.environment,
+                    "BENCHMARK_PROJECT": str(self.project_id),
+                    "BENCHMARK_GATEWAY": self.gateway_url,
+                },
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,

@@ -1,6 +1,10 @@
 """The base of the benchmarks: a floor that calls the same functions, and a driver that reads answers right."""
 
+import contextlib
+import http.client
 import json
+import subprocess
+import sys
 from itertools import islice
 
 import pytest
@@ -9,6 +13,9 @@ from benchmarks import fill
 from benchmarks.bare import views
 from benchmarks.common.driver import percentile, take_message
 from benchmarks.common.scripts import recipients
+from benchmarks.common.service import free_port, gunicorn, wait_until_answering
+from tests.config.test_deployment import PRODUCTION
+from tests.conftest import ROOT
 from verification.core.addresses import NumberType, parse_address
 from verification.models import Message, Session, VerifyToken
 from verification.services.maintenance.retention import purge
@@ -32,6 +39,22 @@ def test_the_bare_views_run_the_whole_flow(bare):
     assert bare(views.verify, verify_token=checked["verify_token"]) == {"phone": "+4915112345678"}
     assert Message.objects.get().session_id == session["session_id"]
     assert VerifyToken.objects.get().used_at is not None
+
+
+@pytest.mark.parametrize("name", ["bare", "floor"])
+def test_the_web_server_starts_what_stands_beside_the_service(name):
+    port = free_port()
+    server = subprocess.Popen(
+        [sys.executable, *gunicorn(port), f"benchmarks.{name}.wsgi:application"], cwd=ROOT, env=PRODUCTION
+    )
+    try:
+        wait_until_answering(port)
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
+            connection.request("POST", "/session/nothing", "{}", {"Host": "codes.example.com"})
+            assert connection.getresponse().status == 404
+    finally:
+        server.terminate()
+        server.wait()
 
 
 def test_recipients_differ_and_can_be_sent_to():
