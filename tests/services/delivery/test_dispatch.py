@@ -13,7 +13,7 @@ from tests.api.calls import WRONG
 from tests.fakes import collector
 from verification.core import caching, crypto
 from verification.models import DailySpend, DeliveryAttempt, Message, MessageStatus, WebhookEvent
-from verification.services.delivery import dispatch, receipts, record, sweep
+from verification.services.delivery import dispatch, receipts, record, round, sweep
 from verification.services.projects import kill_switch
 
 pytestmark = pytest.mark.django_db
@@ -633,6 +633,28 @@ def test_a_lease_lost_to_a_dead_worker_is_tried_once_more(api, outbox):
     die_with(message_id)
     assert deliver(message_id).status == "success"
     assert outbox.names == ["first"]
+
+
+def test_a_fault_of_ours_before_anybody_was_asked_costs_a_pause_and_no_lease(api, outbox, monkeypatch):
+    message_id = send(api)
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(round, "compose", lambda *_, **__: 1 / 0)
+        dispatch.deliver(message_id)
+    message = Message.objects.get(pk=message_id)
+    assert (message.status, message.claimed_at, asked()) == ("sending", None, [])
+    assert 0 < seconds_until(message.due_at) <= round.RETRY_SECONDS[0]
+    message = again(message_id, seconds=2)
+    assert (message.status, message.lost_leases) == ("success", 0)
+
+
+def test_a_fault_of_ours_once_a_provider_was_asked_keeps_the_lease(api, outbox, monkeypatch):
+    message_id = send(api)
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(record, "attempt_of", lambda *_, **__: 1 / 0)
+        dispatch.deliver(message_id)
+    message = Message.objects.get(pk=message_id)
+    assert message.claimed_at is not None
+    assert seconds_until(message.due_at) > round.RETRY_SECONDS[-1]
 
 
 def test_a_lease_is_not_taken_before_it_is_over(api):

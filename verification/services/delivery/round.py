@@ -86,6 +86,18 @@ class Round:
         self.seed = message.id * MAX_CLAIMS + message.claims - message.is_handed_over
 
     def run(self) -> None:
+        """Take the message through its round. A fault of ours before any provider was asked costs it a pause, no lease.
+
+        While the database is away, it cannot be given back: its lease ends, and the sweep delivers it.
+        """
+        try:
+            self._run()
+        except Exception as error:
+            if not self.has_asked and not sql.is_away(error):
+                record.give_back(self.message, in_seconds=self._pause())
+            raise
+
+    def _run(self) -> None:
         message = self.message
         recipient_policy = self._recipient_policy()
         if recipient_policy and (
