@@ -69,6 +69,7 @@ def test_a_month_counts_its_own_days_beside_the_same_days_before(project, monkey
         (datetime(2026, 11, 20, 9, tzinfo=UTC), "3"),
         (datetime(2026, 10, 1, tzinfo=UTC), "5"),
         (datetime(2026, 10, 20, 9, tzinfo=UTC), "7"),
+        (datetime(2026, 10, 20, 15, tzinfo=UTC), "100"),  # later than this day is old
         (datetime(2026, 10, 21, 9, tzinfo=UTC), "100"),
         (datetime(2026, 9, 30, 9, tzinfo=UTC), "100"),
     ):
@@ -78,6 +79,20 @@ def test_a_month_counts_its_own_days_beside_the_same_days_before(project, monkey
     assert (found.total.amount, found.total_before.amount) == (5, 12)
     assert found.by["country"]["DE"].amount == 5
     assert {day.day: each.amount for day, each in found.days.items()} == {1: 2, 20: 3}
+
+
+@pytest.mark.django_db
+def test_a_month_that_is_over_is_compared_with_the_whole_days_of_the_one_before(project, monkeypatch):
+    now = datetime(2026, 12, 1, 12, tzinfo=UTC)
+    frozen(monkeypatch, now)
+    for at, amount in (
+        (datetime(2026, 11, 30, 20, tzinfo=UTC), "3"),
+        (datetime(2026, 10, 30, 20, tzinfo=UTC), "7"),
+    ):
+        cost(project, at, amount)
+    summed_by_day(project)
+    found = spending([project.id], month_of("2026-11", now), now)
+    assert (found.total.amount, found.total_before.amount) == (3, 7)
 
 
 @pytest.mark.django_db

@@ -62,7 +62,7 @@ class Spending:
     month: Month
     total: Cost
     by: dict[str, dict[Any, Cost]]
-    before: dict[str, dict[Any, Cost]]  # of the same days of the month before
+    before: dict[str, dict[Any, Cost]]  # of the same days of the month before, and of today's as much as has passed
     total_before: Cost
     days: dict[date, Cost]
     verified: dict[str, dict[Any, int]]
@@ -78,7 +78,7 @@ def spending(projects: Sequence[int], month: Month, now: datetime) -> Spending:
     days, by, total = _summed(projects, span)
     same_days = Range(span.since - (month.first - month.before.first), span.until, span.hours_since)
     until = min(same_days.since + (span.until - span.since), span.since)
-    before = Range(same_days.since, until, span.hours_since)
+    before = span.as_much_of(Range(same_days.since, until, span.hours_since))
     _days, by_before, total_before = _summed(projects, before)
     verified = {
         name: {

@@ -68,16 +68,21 @@ class Range:
 
     @property
     def before(self) -> Range:
-        """The range to compare with: the one before, and of a running range only as much as has passed of this one.
+        """The range to compare with: the one before, and of a running range only as much as has passed of this one."""
+        return self.as_much_of(self.whole_before)
+
+    def as_much_of(self, other: Range) -> Range:
+        """Return as much of an earlier range as has passed of this one, to compare the two.
 
         It ends at the nearest whole hour. It stays whole in the last hour, so that of the last 24 hours, too, and where
         figures of hours are kept no longer.
         """
-        whole, now = self.whole_before, timezone.now()
-        if not self.since <= now < self.until - HOUR or self.since - DAY < now - HOURS_KEPT:
-            return whole
+        now = timezone.now()
+        if not self.since <= now < self.until - HOUR:
+            return other
         passed = max(HOUR, round((now - self.since) / HOUR) * HOUR)
-        return replace(whole, until=min(whole.until, whole.since + passed))
+        until = min(other.until, other.since + passed)
+        return other if until - DAY < now - HOURS_KEPT else replace(other, until=until)
 
     @property
     def last_day(self) -> date:
