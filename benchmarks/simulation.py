@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import time
 from dataclasses import dataclass
 from statistics import median
@@ -163,6 +164,7 @@ def describe_rates(cost: Cost, rates: list[float], *, provider_seconds: float, c
 
 
 if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")  # for the threads of a web process
     began_at = time.monotonic()
     main()
     print(f"\n{time.monotonic() - began_at:.0f} s")
