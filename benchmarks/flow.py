@@ -13,7 +13,7 @@ import argparse
 import json
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -25,9 +25,7 @@ from benchmarks.common.service import Service, machine
 from benchmarks.common.tables import spread, table
 from benchmarks.inside import Inside, describe_round_trips, round_trips
 
-START_SECONDS = 60.0  # until the worker delivers the first code
-WARM_SECONDS = 5.0  # before the first window of each server
-LEAD_SECONDS = 0.5  # before every later one
+LEAD_SECONDS = 0.5  # of flows before every window
 DELIVERY_SECONDS = 60.0  # how long a batch's codes may take: less than the sessions live
 GOAL_SHARE = 0.7  # of what the bare view does
 
@@ -87,8 +85,7 @@ class Load:
 
     def warm_up(self) -> None:
         for target in self.targets:
-            self.driver.run([target.flow(self._next())], port=target.port, connections=1, seconds=START_SECONDS)
-            self.driver.run(self._flows(target), port=target.port, connections=32, seconds=WARM_SECONDS)
+            self.driver.warm_up(self._flows(target), port=target.port)
 
     def run_flows(self, target: Target, connections: int, seconds: float) -> None:
         started_at: dict[str, float] = {}
@@ -125,7 +122,7 @@ class Load:
         window = self.driver.run(scripts, port=target.port, connections=connections, meter=self.service.meter)
         self.windows[endpoint, target.name, connections].append(window)
 
-    def _flows(self, target: Target, started_at: dict[str, float] | None = None) -> Iterable[Script]:
+    def _flows(self, target: Target, started_at: dict[str, float] | None = None) -> Iterator[Script]:
         while True:
             to = self._next()
             if started_at is not None:
@@ -150,7 +147,7 @@ def describe_flows(windows: Windows, levels: list[int]) -> str:
                 )
             )
     for part in ("web", "bare", "worker", "postgres", "valkey", "driver"):
-        rows.append((f"CPU ms a flow: {part}", *(spread([_cost_ms(w, part) for w in each], 2) for each in taken)))
+        rows.append((f"CPU ms a flow: {part}", *(spread([w.cost_ms(part) for w in each], 2) for each in taken)))
     rows.append(("others' cores", *(spread([_others(w) for w in each], 2) for each in taken)))
     header = ("whole flows", *(f"{'service' if name == 'web' else name}, {n} connections" for name, n in columns))
     return f"\n{table(header, rows)}"
@@ -172,9 +169,9 @@ def describe_endpoints(windows: Windows, levels: list[int]) -> str:
                     spread([ratio * 100 for ratio in ratios]),
                     spread([percentile(w.times[endpoint], 0.5) * 1e3 for w in service], 1),
                     spread([percentile(w.times[endpoint], 0.99) * 1e3 for w in service], 1),
-                    spread([_cost_ms(w, "web") for w in service], 2),
-                    spread([_cost_ms(w, "bare") for w in bare], 2),
-                    spread([_cost_ms(w, "postgres") for w in service], 2),
+                    spread([w.cost_ms("web") for w in service], 2),
+                    spread([w.cost_ms("bare") for w in bare], 2),
+                    spread([w.cost_ms("postgres") for w in service], 2),
                     ("met" if median(ratios) >= GOAL_SHARE else "missed") if endpoint != VERIFY else "",
                 )
             )
@@ -212,7 +209,7 @@ def as_data(windows: Windows) -> list[dict[str, Any]]:
             "seconds": window.seconds,
             "rate": window.rate,
             "errors": window.errors,
-            "cpu_ms": {part: _cost_ms(window, part) for part in window.used},
+            "cpu_ms": {part: window.cost_ms(part) for part in window.used},
             "ms": {
                 step: {f"p{share * 100:.0f}": percentile(times, share) * 1e3 for share in (0.5, 0.9, 0.99)}
                 for step, times in window.times.items()
@@ -222,11 +219,6 @@ def as_data(windows: Windows) -> list[dict[str, Any]]:
         for (what, name, n), each in windows.items()
         for window in each
     ]
-
-
-def _cost_ms(window: Window, part: str) -> float:
-    """CPU ms of one part for each script; NaN where it cannot be read."""
-    return window.used[part] / window.scripts * 1e3 if part in window.used and window.scripts else float("nan")
 
 
 def _others(window: Window) -> float:

@@ -107,7 +107,7 @@ def cost_of(windows: list[Window], before: Stored, after: Stored) -> Cost:
     """The flows are counted by their sessions: the windows leave out those that ended after them."""
     flows = after.rows["verification_session"] - before.rows["verification_session"]
     return Cost(
-        cpu_ms={part: median(window.used[part] / window.scripts * 1e3 for window in windows) for part in PARTS},
+        cpu_ms={part: median(window.cost_ms(part) for window in windows) for part in PARTS},
         rows={name: (after.rows[name] - before.rows[name]) / flows for name in TABLES},
         sizes={name: (after.sizes[name] - before.sizes[name]) / flows for name in TABLES},
         log_bytes=(after.log_bytes - before.log_bytes) / flows,

@@ -19,6 +19,9 @@ from typing import Any
 
 LOOPBACK = "127.0.0.1"
 READ_BYTES = 65_536
+START_SECONDS = 60.0  # until the first script of a server that was just started is over
+WARM_SECONDS = 5.0  # of many scripts, before a server's first window
+WARM_CONNECTIONS = 32
 DRAIN_SECONDS = 20.0  # how long what is under way at the end of a window may take
 HEAD_END = b"\r\n\r\n"
 ACCEPTED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
@@ -39,7 +42,7 @@ class CodeFor:
     to: str
 
 
-Script = Generator[Request | CodeFor, Any, None]
+Script = Generator[Request | CodeFor, Any, Any]
 
 
 class Failed(Exception):
@@ -71,6 +74,10 @@ class Window:
     def rate(self) -> float:
         """Scripts finished in a second."""
         return self.scripts / self.seconds if self.seconds else 0.0
+
+    def cost_ms(self, part: str) -> float:
+        """Milliseconds of CPU of one part for each script; NaN where it cannot be read."""
+        return self.used[part] / self.scripts * 1e3 if part in self.used and self.scripts else float("nan")
 
 
 def post(name: str, path: str, body: dict[str, Any], *, port: int, key: str = "") -> Request:
@@ -138,6 +145,11 @@ class Driver:
             for client in clients:
                 client.close()
             self.gateway.forget_waiting()
+
+    def warm_up(self, scripts: Iterator[Script], *, port: int) -> None:
+        """Run one script alone, and then many at once."""
+        self.run([next(scripts)], port=port, connections=1, seconds=START_SECONDS)
+        self.run(scripts, port=port, connections=WARM_CONNECTIONS, seconds=WARM_SECONDS)
 
     def poll_until(self, is_over: Callable[[], bool], *, seconds: float) -> bool:
         """Serve whatever happens until then. Whether it was over before the time was."""

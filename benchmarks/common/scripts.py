@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import secrets
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from benchmarks.common.driver import CodeFor, Request, Script, post
 
@@ -49,7 +48,7 @@ class Target:
         checked = yield from self.two_steps(to)
         yield self.verify(checked["verify_token"])
 
-    def two_steps(self, to: str) -> Generator[Request | CodeFor, Any, Any]:
+    def two_steps(self, to: str) -> Script:
         """Create, receive the code, check. Returns the answer to the check."""
         session = yield self.create(to)
         code = self.fixed_code or (yield CodeFor(to))

@@ -22,9 +22,11 @@ from pathlib import Path
 from types import TracebackType
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from benchmarks.common import processes
 from benchmarks.common.driver import LOOPBACK
+from benchmarks.floor.table import TABLE
 from config.processes.embedded import EmbeddedServers
 from config.processes.embedded.server import claim_folder
 from config.processes.web import server_command
@@ -103,16 +105,14 @@ class Service:
 
     def start_bare(self) -> None:
         """The bare views, on a copy of the database, so that no worker ever finds their messages."""
-        self._create_database(BARE_DATABASE, template=self._database())
+        self._create_database(BARE_DATABASE, template=str(conninfo_to_dict(self.servers.database_url)["dbname"]))
         self._start("bare", *gunicorn(self.bare_port), "benchmarks.bare.wsgi:application")
         wait_until_answering(self.bare_port)
 
     def start_floor(self, threads: int = WORKER_THREADS) -> None:
         """The least service of the same libraries, web server and worker, on a database of its own."""
-        from benchmarks.floor.table import TABLE
-
-        self._create_database(FLOOR_DATABASE)
-        with psycopg.connect(self._address_of(FLOOR_DATABASE), autocommit=True) as connection:
+        self._create_database(FLOOR_DATABASE, template="template1")
+        with psycopg.connect(self.servers.database_url, dbname=FLOOR_DATABASE, autocommit=True) as connection:
             connection.execute(TABLE)
         self._start("floor", *gunicorn(self.floor_port), "benchmarks.floor.wsgi:application")
         self._start("floor worker", "-m", "benchmarks.floor.worker", str(threads))
@@ -183,15 +183,8 @@ class Service:
         with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
             return connection.execute(statement.encode(), parameters or None).fetchall()
 
-    def _database(self) -> str:
-        with psycopg.connect(self.servers.database_url, autocommit=True) as connection:
-            return connection.info.dbname
-
-    def _address_of(self, database: str) -> str:
-        return self.servers.database_url.replace(f"/{self._database()}?", f"/{database}?")
-
-    def _create_database(self, name: str, *, template: str = "template1") -> None:
-        with psycopg.connect(self._address_of("postgres"), autocommit=True) as connection:
+    def _create_database(self, name: str, *, template: str) -> None:
+        with psycopg.connect(self.servers.database_url, dbname="postgres", autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}".encode())
 
     def _start(self, name: str, *arguments: str) -> None:

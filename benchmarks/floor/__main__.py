@@ -9,18 +9,17 @@ the product: keys, limits, attempts, digests, leases, fail-over. No change of th
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from statistics import median
 
-from benchmarks.common.driver import Driver, Window, percentile
+from benchmarks.common.driver import Driver, Script, Window, percentile
 from benchmarks.common.scripts import CHECK, CREATE, Target, recipients
 from benchmarks.common.service import Service, machine
 from benchmarks.common.tables import spread, table
 
-START_SECONDS = 60.0  # until the worker delivers the first code
-WARM_SECONDS = 5.0  # before the first window of each
-LEAD_SECONDS = 0.5  # before every later one
-PARTS = {"service": ("web", "worker"), "floor": ("floor", "floor worker")}
+LEAD_SECONDS = 0.5  # of flows before every window
+SERVICE, FLOOR = "service", "floor"
+PROCESSES = {SERVICE: {"web": "web", "worker": "worker"}, FLOOR: {"web": "floor", "worker": "floor worker"}}
 
 
 def main() -> None:
@@ -34,12 +33,11 @@ def main() -> None:
         service.start_web()
         service.start_worker()
         service.start_floor()
-        targets = (Target("service", service.port, service.api_key), Target("floor", service.floor_port))
+        targets = (Target(SERVICE, service.port, service.api_key), Target(FLOOR, service.floor_port))
         addresses = recipients()
         windows: dict[str, list[Window]] = {target.name: [] for target in targets}
         for target in targets:
-            driver.run([target.two_steps(next(addresses))], port=target.port, connections=1, seconds=START_SECONDS)
-            driver.run(flows(target, addresses), port=target.port, connections=32, seconds=WARM_SECONDS)
+            driver.warm_up(flows(target, addresses), port=target.port)
         for _ in range(options.rounds):
             for target in targets:
                 window = driver.run(
@@ -54,41 +52,38 @@ def main() -> None:
     print(describe(windows))
 
 
-def flows(target: Target, addresses: Iterator[str]) -> Iterator[object]:
-    for to in addresses:
-        yield target.two_steps(to)
+def flows(target: Target, addresses: Iterator[str]) -> Iterator[Script]:
+    return (target.two_steps(to) for to in addresses)
 
 
 def describe(windows: dict[str, list[Window]]) -> str:
     """Rates, latencies and CPU of both, and how much of the floor's rate the service reaches, window by window."""
-    names = list(windows)
-    rows = [("flows/s", *(spread([window.rate for window in windows[name]]) for name in names))]
-    for step in (CREATE, CHECK):
-        rows.append(
-            (f"{step} p50 ms", *(spread([percentile(w.times[step], 0.5) * 1e3 for w in windows[n]], 1) for n in names))
-        )
-    for label, number in (("web", 0), ("worker", 1)):
-        rows.append(
-            (
-                f"CPU ms a flow: {label}",
-                *(spread([cost_ms(w, PARTS[name][number]) for w in windows[name]], 2) for name in names),
-            )
-        )
-    for part in ("postgres", "valkey"):
-        rows.append((f"CPU ms a flow: {part}", *(spread([cost_ms(w, part) for w in windows[n]], 2) for n in names)))
-    ratios = [ours.rate / floor.rate for ours, floor in zip(windows["service"], windows["floor"], strict=True)]
-    errors = [f"{name}: {n} x {text}" for name in names for w in windows[name] for text, n in w.errors.items()]
+
+    def row(label: str, figure: Callable[[str, Window], float], digits: int) -> tuple[str, ...]:
+        return (label, *(spread([figure(name, window) for window in each], digits) for name, each in windows.items()))
+
+    def latency(step: str) -> tuple[str, ...]:
+        return row(f"{step} p50 ms", lambda _, window: percentile(window.times[step], 0.5) * 1e3, 1)
+
+    def cost(part: str) -> tuple[str, ...]:
+        return row(f"CPU ms a flow: {part}", lambda name, window: window.cost_ms(PROCESSES[name].get(part, part)), 2)
+
+    rows = [row("flows/s", lambda _, window: window.rate, 0), latency(CREATE), latency(CHECK)]
+    rows += [cost(part) for part in ("web", "worker", "postgres", "valkey")]
+    ratios = [ours.rate / floor.rate for ours, floor in zip(windows[SERVICE], windows[FLOOR], strict=True)]
+    errors = [
+        f"{name}: {number} x {text}"
+        for name, each in windows.items()
+        for window in each
+        for text, number in window.errors.items()
+    ]
     return "\n".join(
         [
-            f"\n{table(('create, delivered, check', *names), rows)}",
+            f"\n{table(('create, delivered, check', *windows), rows)}",
             f"\nthe service reaches {median(ratios):.2f} of the floor's rate [{min(ratios):.2f} to {max(ratios):.2f}]",
             "\n".join(["errors:", *errors]) if errors else "no errors",
         ]
     )
-
-
-def cost_ms(window: Window, part: str) -> float:
-    return window.used[part] / window.scripts * 1e3 if part in window.used and window.scripts else float("nan")
 
 
 if __name__ == "__main__":

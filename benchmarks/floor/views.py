@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from benchmarks.floor.worker import deliver
+from benchmarks.floor.tasks import deliver
 
 
 class CreateRequest(serializers.Serializer):  # type: ignore[type-arg]

@@ -1,9 +1,7 @@
-"""The floor's worker: it reads the row, hands the code to the gateway, and writes that it was sent.
+"""The floor's worker process.
 
 python -m benchmarks.floor.worker THREADS
 """
-
-from __future__ import annotations
 
 import os
 import sys
@@ -15,36 +13,9 @@ import django
 
 django.setup(set_prefix=False)
 
-import dramatiq  # noqa: E402  (what follows reads the settings)
-import urllib3  # noqa: E402
-from django.conf import settings  # noqa: E402
-from django.db import connection  # noqa: E402
+import dramatiq  # noqa: E402
 
-from verification.worker.broker import DatabaseConnections, ListBroker  # noqa: E402
+from benchmarks.floor.tasks import broker  # noqa: E402  (reads the settings)
 
-QUEUE = "floor"
-CALL_SECONDS = 10.0
-GATEWAY = os.environ.get("BENCHMARK_GATEWAY", "")
-
-broker = ListBroker(settings.BROKER_URL, timeout=settings.REDIS_TIMEOUT_SECONDS, middleware=[DatabaseConnections()])
-http = urllib3.PoolManager(maxsize=64, retries=False)
-
-
-@dramatiq.actor(queue_name=QUEUE, actor_name=QUEUE, broker=broker)
-def deliver(flow_id: int) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT address, code FROM flow WHERE id = %s", [flow_id])
-        to, code = cursor.fetchone()
-    message = {"message_id": str(flow_id), "to": to, "code": code, "text": f"Your code is {code}"}
-    answer = http.request("POST", GATEWAY, json=message, timeout=CALL_SECONDS)
-    if answer.status != 200:
-        raise RuntimeError(f"The gateway answered {answer.status}.")
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE flow SET sent_at = now() WHERE id = %s", [flow_id])
-
-
-if __name__ == "__main__":
-    from benchmarks.floor import worker  # this module by its name, which views.py imports
-
-    dramatiq.Worker(worker.broker, worker_threads=int(sys.argv[1])).start()
-    threading.Event().wait()
+dramatiq.Worker(broker, worker_threads=int(sys.argv[1])).start()
+threading.Event().wait()

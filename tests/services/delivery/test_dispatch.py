@@ -635,12 +635,17 @@ def test_a_lease_lost_to_a_dead_worker_is_tried_once_more(api, outbox):
     assert outbox.names == ["first"]
 
 
+def deliver_with_a_fault(message_id, monkeypatch, module, function):
+    """One claim in which this function fails; the message as it stands then."""
+    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
+        patch.setattr(module, function, lambda *_, **__: 1 / 0)
+        dispatch.deliver(message_id)
+    return Message.objects.get(pk=message_id)
+
+
 def test_a_fault_of_ours_before_anybody_was_asked_costs_a_pause_and_no_lease(api, outbox, monkeypatch):
     message_id = send(api)
-    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
-        patch.setattr(round, "compose", lambda *_, **__: 1 / 0)
-        dispatch.deliver(message_id)
-    message = Message.objects.get(pk=message_id)
+    message = deliver_with_a_fault(message_id, monkeypatch, round, "compose")
     assert (message.status, message.claimed_at, asked()) == ("sending", None, [])
     assert 0 < seconds_until(message.due_at) <= round.RETRY_SECONDS[0]
     message = again(message_id, seconds=2)
@@ -648,11 +653,7 @@ def test_a_fault_of_ours_before_anybody_was_asked_costs_a_pause_and_no_lease(api
 
 
 def test_a_fault_of_ours_once_a_provider_was_asked_keeps_the_lease(api, outbox, monkeypatch):
-    message_id = send(api)
-    with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
-        patch.setattr(record, "attempt_of", lambda *_, **__: 1 / 0)
-        dispatch.deliver(message_id)
-    message = Message.objects.get(pk=message_id)
+    message = deliver_with_a_fault(send(api), monkeypatch, record, "attempt_of")
     assert message.claimed_at is not None
     assert seconds_until(message.due_at) > round.RETRY_SECONDS[-1]
 

@@ -76,9 +76,9 @@ def spending(projects: Sequence[int], month: Month, now: datetime) -> Spending:
     """Sum the month's costs of these projects. Raises :class:`UserError`, as :meth:`Month.span` does."""
     span = month.span(now)
     days, by, total = _summed(projects, span)
-    same_days = Range(span.since - (month.first - month.before.first), span.until, span.hours_since)
-    until = min(same_days.since + (span.until - span.since), span.since)
-    before = span.as_much_of(Range(same_days.since, until, span.hours_since))
+    since = span.since - (month.first - month.before.first)
+    same_days = Range(since, min(since + (span.until - span.since), span.since), span.hours_since)
+    before = span.as_much_of(same_days)
     _days, by_before, total_before = _summed(projects, before)
     verified = {
         name: {
