@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0  # between two rounds of a poller that nothing calls earlier
 MAX_PAUSE_SECONDS = 5.0  # between two rounds that fail
+RETRY_SECONDS = 30.0  # until a periodic job that failed is tried again: each failure slows the others down for a round
 TELL_AGAIN_SECONDS = 600.0  # between two lines about one reason: a dozen pollers fail while the database is away
 MAX_WAKE_UPS = 100  # taken off their queue at once; each says no more than that there is something
 
@@ -135,7 +136,10 @@ class WakeUpListener(threading.Thread):
 
 
 class PeriodicRunner:
-    """Runs ``jobs``, functions with the seconds until the next turn of each. One that fails delays no other."""
+    """Runs ``jobs``, functions with the seconds until the next turn of each.
+
+    One that fails keeps no other from running, and is tried again after half a minute or at its next turn.
+    """
 
     def __init__(self, jobs: list[tuple[float, Callable[[], object]]]) -> None:
         self.jobs = jobs
@@ -148,8 +152,10 @@ class PeriodicRunner:
                 continue
             try:
                 job()
+                wait = seconds
             except Exception as error:
                 failure = error
-            self.due_at[number] = time.monotonic() + seconds
+                wait = min(seconds, RETRY_SECONDS)
+            self.due_at[number] = time.monotonic() + wait
         if failure:
             raise failure
