@@ -155,22 +155,19 @@ def a_connection(project, secret="of-an-identity-system"):
 
 def a_session(project, recipient, **fields):
     number = generate_session_id()
-    return Session.objects.create(
-        id=number,
-        project=project,
-        recipient=recipient,
-        language="en",
-        code_digest=b"\x01" * 32,
-        code_encrypted=b"ciphertext-of-the-code",
-        code_length=6,
-        code_digits=True,
-        code_letters=False,
-        channel="sms",
-        link_payload=f"opaque-link-payload-{number}",
-        attempts_max=5,
-        expires_at=timezone.now() + timedelta(seconds=180),
-        **fields,
-    )
+    defaults = {
+        "language": "en",
+        "code_digest": b"\x01" * 32,
+        "code_encrypted": b"ciphertext-of-the-code",
+        "code_length": 6,
+        "code_digits": True,
+        "code_letters": False,
+        "channel": "sms",
+        "link_payload": f"opaque-link-payload-{number}",
+        "attempts_max": 5,
+        "expires_at": timezone.now() + timedelta(seconds=180),
+    }
+    return Session.objects.create(id=number, project=project, recipient=recipient, **{**defaults, **fields})
 
 
 def a_message(project, recipient, **fields):

@@ -8,8 +8,9 @@ from rest_framework.response import Response
 from verification.api.base import SecretKeyView
 from verification.api.reference import session_record_operations as operations
 from verification.api.serializers.session_record import SessionList, SessionListQuery, SessionRecord
+from verification.models import SessionState
 from verification.services.sessions import session_records
-from verification.services.sessions.session_records import SessionState, Wanted
+from verification.services.sessions.session_records import Wanted
 
 
 class SessionListView(SecretKeyView):

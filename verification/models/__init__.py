@@ -65,7 +65,7 @@ from verification.models.recipients import (
     Suppression,
     TestLogin,
 )
-from verification.models.sessions import REFERENCE_MAX_LENGTH, Session, UsedChallenge, VerifyToken, WrongCode
+from verification.models.sessions import REFERENCE_MAX_LENGTH, Session, SessionState, UsedChallenge, VerifyToken, WrongCode
 from verification.models.shared import SESSION_EVENTS, Choice, EventType
 from verification.models.texts import MessageTemplate, TextVariant, TextVariantFigures
 
@@ -148,6 +148,7 @@ __all__ = [
     "SenderRule",
     "SavedView",
     "Session",
+    "SessionState",
     "Subscription",
     "SpentForm",
     "Suppression",

@@ -1,7 +1,10 @@
 """A verification from its code to its token."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
@@ -12,6 +15,27 @@ from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
 from verification.models.shared import Requested, caller_request_field, request_field
 
 REFERENCE_MAX_LENGTH = 255  # characters of a caller's own word for a session
+
+
+class SessionState(models.TextChoices):
+    OPEN = "open", _("Open")
+    LOCKED = "locked", _("Locked")
+    VERIFIED = "verified", _("Verified")
+    EXPIRED = "expired", _("Expired")
+    CANCELLED = "cancelled", _("Cancelled")
+
+
+class SessionQuerySet(models.QuerySet["Session"]):
+    def with_state(self) -> Any:
+        """Annotate the ``state`` of each, a value of :class:`SessionState`, as the SQL function ``session_state`` has it."""
+        return self.annotate(
+            state=RawSQL(
+                "CASE WHEN verification_session.cancelled_at IS NOT NULL THEN 'cancelled'"
+                " ELSE replace(session_state(verification_session, clock_timestamp()), 'session_', '') END",
+                (),
+                output_field=models.CharField(),
+            )
+        )
 
 
 class Session(Requested):
@@ -66,6 +90,8 @@ class Session(Requested):
     expires_at = models.DateTimeField()
     verified_at = models.DateTimeField(null=True)
     cancelled_at = models.DateTimeField(null=True, help_text="When the customer's server ended it before its time.")
+
+    objects = SessionQuerySet.as_manager()
 
     class Meta:
         ordering = ("-created_at",)

@@ -7,9 +7,8 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
-from django.db.models import F, Q, QuerySet, prefetch_related_objects
+from django.db.models import QuerySet, prefetch_related_objects
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -29,9 +28,17 @@ from verification.admin.base.timeline import timeline_context
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin, TestLoginFilter
 from verification.admin.traffic.search import find_view
 from verification.core.ids import is_session_id
-from verification.models import Message, Right, Session
+from verification.models import Message, Right, Session, SessionState
 from verification.services.analytics.timeline.diagnosis import why_none_accepted
 from verification.services.analytics.timeline.refusals import refusal_of, why_not_sent
+
+STATE_LOOKS = {
+    SessionState.OPEN: "info",
+    SessionState.LOCKED: "danger",
+    SessionState.VERIFIED: "success",
+    SessionState.EXPIRED: "warning",
+    SessionState.CANCELLED: "neutral",
+}
 
 
 class SessionStateFilter(admin.SimpleListFilter):
@@ -39,25 +46,10 @@ class SessionStateFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [
-            ("open", _("Open")),
-            ("verified", _("Verified")),
-            ("locked", _("Locked")),
-            ("expired", _("Expired")),
-            ("replaced", _("Replaced")),
-        ]
+        return [(state.value, str(state.label)) for state in SessionState]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Session]) -> QuerySet[Session]:
-        unlocked, now = Q(attempts__lt=F("attempts_max")), timezone.now()
-        states = {
-            "verified": Q(verified_at__isnull=False),
-            "locked": Q(~unlocked, verified_at=None),
-            "expired": Q(unlocked, verified_at=None, expires_at__lte=now),
-            "replaced": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=False),
-            "open": Q(unlocked, verified_at=None, expires_at__gt=now, is_open=True),
-        }
-        chosen = states.get(self.value() or "")
-        return queryset if chosen is None else queryset.filter(chosen)
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(state=self.value()) if self.value() in SessionState.values else queryset
 
 
 class SessionMessageInline(ChannelColumn, ErrorColumn, CreatedColumn, ScopedInline):
@@ -189,6 +181,10 @@ class SessionAdmin(NewestFirstAdmin):
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[NewestList]:
         return SessionChangeList
 
+    def get_queryset(self, request: HttpRequest) -> Any:
+        rows: Any = super().get_queryset(request)
+        return rows.with_state()
+
     def get_custom_urls(self) -> tuple[tuple[str, str, Callable[..., HttpResponse]], ...]:
         return (("find/", "verification_find", find_view),)
 
@@ -220,14 +216,9 @@ class SessionAdmin(NewestFirstAdmin):
         return display.monospace(session.pk)
 
     @admin.display(description=gettext_lazy("State"))
-    def state(self, session: Session) -> str:
-        if session.verified_at:
-            return display.label(_("Verified"), "success")
-        if session.attempts >= session.attempts_max:
-            return display.label(_("Locked"), "danger")
-        if session.expires_at <= timezone.now():
-            return display.label(_("Expired"), "warning")
-        return display.label(_("Open"), "info") if session.is_open else display.label(_("Replaced"))
+    def state(self, session: Any) -> str:
+        state = SessionState(session.state)
+        return display.label(state.label, STATE_LOOKS[state])
 
     @admin.display(description=gettext_lazy("Why not sent"))
     def reason(self, session: Session) -> str:

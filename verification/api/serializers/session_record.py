@@ -17,7 +17,7 @@ from verification.api.serializers.fields import (
 )
 from verification.api.serializers.manual import MESSAGE_STATUSES
 from verification.core.ids import MAX_ID
-from verification.services.sessions.session_records import SessionState
+from verification.models import SessionState
 
 SESSION_STATES = [
     (SessionState.OPEN.value, "its code can be sent and checked"),

@@ -17,10 +17,10 @@ from verification.core import ids, metrics, sids
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
 from verification.core.session_rules import MAX_GUESS_CHARACTERS
+from verification.models import SessionState
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.sessions import check, create, session_records
 from verification.services.sessions.create import OpenedSession
-from verification.services.sessions.session_records import SessionState
 
 P = ParamSpec("P")
 View = Callable[Concatenate[ProjectConfig, HttpRequest, P], HttpResponse]

@@ -6,16 +6,14 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
-from typing import Any
 
-from django.db.models import Q, QuerySet
-from django.db.models.expressions import RawSQL
+from django.db.models import Q
 
 from verification import sql
 from verification.core.addresses import Address
 from verification.core.errors import refusal
-from verification.models import Message, Recipient, Session
+from verification.models import Message, Recipient, Session, SessionState
+from verification.models.sessions import SessionQuerySet
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.sessions.lookup import find
 
@@ -23,22 +21,6 @@ LIVE = ("open", "session_locked")  # states of a session that is neither verifie
 _ORDER = ("-created_at", "-pk")
 # Sessions that one answer looks at where those of one state are asked for: a few milliseconds of the database's time.
 LOOK = 2_000
-
-
-class SessionState(StrEnum):
-    OPEN = "open"
-    LOCKED = "locked"
-    VERIFIED = "verified"
-    EXPIRED = "expired"
-    CANCELLED = "cancelled"
-
-
-_STATES = {
-    "open": SessionState.OPEN,
-    "session_locked": SessionState.LOCKED,
-    "session_verified": SessionState.VERIFIED,
-    "session_expired": SessionState.EXPIRED,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +101,9 @@ def list_sessions(project: ProjectConfig, wanted: Wanted) -> SessionPage:
         ids = list(rows.values_list("pk", flat=True)[: wanted.limit + 1])
         looked_at, is_cut = ids, False
     else:
-        states = list(_with_state(rows).values_list("pk", "state", "cancelled_at")[:LOOK])
-        looked_at, is_cut = [pk for pk, _, _ in states], len(states) == LOOK
-        ids = [pk for pk, state, cancelled_at in states if _state(state, cancelled_at) is wanted.state]
+        states = list(rows.with_state().values_list("pk", "state")[:LOOK])
+        looked_at, is_cut = [pk for pk, _ in states], len(states) == LOOK
+        ids = [pk for pk, state in states if state == wanted.state]
     page, after = ids[: wanted.limit], None
     if len(ids) > wanted.limit:
         after = page[-1]
@@ -149,7 +131,7 @@ def close(project: ProjectConfig, session_id: str) -> None:
         raise refusal(row.outcome)
 
 
-def _in_order(project: ProjectConfig, wanted: Wanted) -> QuerySet[Session]:
+def _in_order(project: ProjectConfig, wanted: Wanted) -> SessionQuerySet:
     """Return the sessions by the index that has them: of a recipient, of a reference, or of the project."""
     rows = Session.objects.filter(project_id=project.id).order_by(*_ORDER)
     if wanted.address is not None:
@@ -169,22 +151,14 @@ def _in_order(project: ProjectConfig, wanted: Wanted) -> QuerySet[Session]:
     return rows
 
 
-def _with_state(rows: QuerySet[Session]) -> QuerySet[Any]:
-    return rows.annotate(state=RawSQL("session_state(verification_session, clock_timestamp())", ()))
-
-
-def _state(state: str, cancelled_at: datetime | None) -> SessionState:
-    return _STATES[state] if cancelled_at is None else SessionState.CANCELLED
-
-
-def _records(rows: QuerySet[Session]) -> list[SessionDetails]:
+def _records(rows: SessionQuerySet) -> list[SessionDetails]:
     """Return sessions, the newest first, with what belongs to them."""
-    sessions = list(_with_state(rows).select_related("recipient", "verify_token").order_by(*_ORDER))
+    sessions = list(rows.with_state().select_related("recipient", "verify_token").order_by(*_ORDER))
     messages = _messages_of([session.pk for session in sessions])
     return [
         SessionDetails(
             session_id=session.pk,
-            state=_state(session.state, session.cancelled_at),
+            state=SessionState(session.state),
             recipient=_shown(session.recipient.address),
             channel=session.channel or None,
             awaited_channel=session.awaited_channel,

@@ -358,7 +358,8 @@ def _token(rows: Rows, now: datetime) -> Iterator[TimelineEvent]:
 def _over(rows: Rows, now: datetime) -> Iterator[TimelineEvent]:
     session = rows.session
     if session and not session.verified_at and session.expires_at <= now:
-        yield TimelineEvent(session.expires_at, _("Session expired"), _("The code is no longer valid."))
+        over = _("Session cancelled by your server") if session.cancelled_at else _("Session expired")
+        yield TimelineEvent(session.expires_at, over, _("The code is no longer valid."))
 
 
 def _callback(rows: Rows, message: Message) -> Iterator[TimelineEvent]:
