@@ -21,7 +21,7 @@ from verification.core.session_rules import SESSION_SECONDS
 PROJECT = int(os.environ.get("BENCHMARK_PROJECT", "0"))
 CODE = "123456"
 SEALED_CODE = bytes(39)  # as long as a sealed code is
-TERMS = sql.json(
+TERMS = sql.Jsonb(
     {
         "language": "en",
         "draws_new_code": False,

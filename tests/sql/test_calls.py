@@ -59,7 +59,7 @@ def test_every_call_reads_the_same_values():
         "number": 2**40,
         "text": "é \\ ' 😀",
         "bytes": b"\x00\\\xff",
-        "json": sql.json({"a": [1, None]}),
+        "json": sql.Jsonb({"a": [1, None]}),
         "texts": ["a,b", '"', "NULL", ""],
         "at": sql.now(),
         "flag": True,
@@ -135,21 +135,21 @@ def test_a_call_belongs_to_the_transaction_that_it_is_made_in():
 
 
 def test_a_connection_that_the_server_has_closed_is_replaced():
-    process = sql.call("pg_backend_pid").pg_backend_pid
+    process = sql.value("pg_backend_pid")
     with psycopg.connect(**connection.get_connection_params() | {"cursor_factory": psycopg.Cursor}) as other:
         other.execute("SELECT pg_terminate_backend(%s, 10000)", [process])
-    assert sql.call("pg_backend_pid").pg_backend_pid != process
+    assert sql.value("pg_backend_pid") != process
 
 
 def test_a_connection_that_broke_in_a_statement_is_replaced():
-    process = sql.call("pg_backend_pid").pg_backend_pid
+    process = sql.value("pg_backend_pid")
     with pytest.raises(OperationalError), connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
-    assert sql.call("pg_backend_pid").pg_backend_pid != process
+    assert sql.value("pg_backend_pid") != process
 
 
 def test_documents_stay_texts_for_the_fields_of_models():
-    sql.call("echo", **NOTHING | {"json": sql.json({"a": 1})})
+    sql.call("echo", **NOTHING | {"json": sql.Jsonb({"a": 1})})
     with connection.cursor() as cursor:
         cursor.execute("""SELECT '{"a": 1}'::jsonb""")
         assert cursor.fetchone() == ('{"a": 1}',)

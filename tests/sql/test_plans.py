@@ -107,7 +107,7 @@ def hand_over(message):
 
 
 def is_still_wanted(message):
-    assert sql.call("is_still_wanted", message=message.id, claims=message.claims).is_still_wanted
+    assert sql.value("is_still_wanted", message=message.id, claims=message.claims)
 
 
 @pytest.mark.parametrize("then", [give_up, send, hand_over, is_still_wanted])
@@ -284,7 +284,7 @@ def test_the_session_of_a_link_is_found_without_the_others_that_stand_open(db, i
 
 
 def limits(**changed):
-    return sql.json({"assumed": 1000, "heavy": 2000, "subnet_day": 50, "subnet_tries": 3} | changed)
+    return sql.Jsonb({"assumed": 1000, "heavy": 2000, "subnet_day": 50, "subnet_tries": 3} | changed)
 
 
 STRANGERS = ("wrongcode", "verifytoken", "session", "recipient")

@@ -65,7 +65,14 @@ from verification.models.recipients import (
     Suppression,
     TestLogin,
 )
-from verification.models.sessions import REFERENCE_MAX_LENGTH, Session, SessionState, UsedChallenge, VerifyToken, WrongCode
+from verification.models.sessions import (
+    REFERENCE_MAX_LENGTH,
+    Session,
+    SessionState,
+    UsedChallenge,
+    VerifyToken,
+    WrongCode,
+)
 from verification.models.shared import SESSION_EVENTS, Choice, EventType
 from verification.models.texts import MessageTemplate, TextVariant, TextVariantFigures
 

@@ -27,7 +27,7 @@ class SessionState(models.TextChoices):
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def with_state(self) -> Any:
-        """Annotate the ``state`` of each, a value of :class:`SessionState`, as the SQL function ``session_state`` has it."""
+        """Annotate each with its ``state``, a value of :class:`SessionState`, as the SQL function has it."""
         return self.annotate(
             state=RawSQL(
                 "CASE WHEN verification_session.cancelled_at IS NOT NULL THEN 'cancelled'"

@@ -19,10 +19,21 @@ import psycopg
 from django.db import DEFAULT_DB_ALIAS, Error, InterfaceError, InternalError, OperationalError, connections
 from psycopg.abc import Buffer
 from psycopg.adapt import Loader
-from psycopg.rows import BaseRowFactory, class_row, namedtuple_row
-from psycopg.types.json import Jsonb as json
+from psycopg.rows import BaseRowFactory, class_row, namedtuple_row, scalar_row
+from psycopg.types.json import Jsonb
 
-__all__ = ["call", "call_many", "is_away", "json", "now", "reason", "take_removal_turn", "text", "unless_away"]
+__all__ = [
+    "Jsonb",
+    "call",
+    "call_many",
+    "is_away",
+    "now",
+    "reason",
+    "take_removal_turn",
+    "text",
+    "unless_away",
+    "value",
+]
 
 Row = TypeVar("Row")
 
@@ -37,6 +48,11 @@ def call(function: str, **arguments: Any) -> Any:
     """
     rows = _execute(function, arguments, namedtuple_row)
     return rows[0] if rows else None
+
+
+def value(function: str, **arguments: Any) -> Any:
+    """Call a function of one row and one column, as :func:`call`, and return its value."""
+    return _execute(function, arguments, scalar_row)[0]
 
 
 def call_many(row_type: type[Row], function: str, /, **arguments: Any) -> list[Row]:
@@ -58,7 +74,7 @@ def take_removal_turn(project_id: int) -> None:
 
 def now() -> datetime:
     """The time by the database's clock, which whatever is compared with its rows goes by."""
-    moment: datetime = call("clock_timestamp").clock_timestamp
+    moment: datetime = value("clock_timestamp")
     return moment
 
 

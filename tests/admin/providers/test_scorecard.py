@@ -98,12 +98,12 @@ def test_a_provider_that_was_not_asked_says_so(panel):
 def test_a_time_aside_is_a_row_from_its_opening_to_its_end(panel):
     gateway = panel.rows[Provider]
     told = {"provider": gateway.pk, "reason": "HTTP 503", "wait_seconds": 20, "is_probe": False}
-    assert sql.call("note_provider_failure", **told, faults=FAULTS, telling=TELLING).note_provider_failure
-    assert not sql.call("note_provider_failure", **told, faults=FAULTS, telling=TELLING).note_provider_failure
+    assert sql.value("note_provider_failure", **told, faults=FAULTS, telling=TELLING)
+    assert not sql.value("note_provider_failure", **told, faults=FAULTS, telling=TELLING)
     row = BreakerOpening.objects.get()
     assert (row.reason, row.closed_at) == ("HTTP 503", None)
-    assert sql.call("note_provider_success", provider=gateway.pk).note_provider_success
-    assert not sql.call("note_provider_success", provider=gateway.pk).note_provider_success
+    assert sql.value("note_provider_success", provider=gateway.pk)
+    assert not sql.value("note_provider_success", provider=gateway.pk)
     row.refresh_from_db()
     assert row.closed_at >= row.opened_at
     assert "HTTP 503" in panel.as_("owner").get(page_of(gateway)).content.decode()

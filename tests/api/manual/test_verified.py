@@ -125,4 +125,4 @@ def test_the_routing_learns_from_it(api, outbox, project):
     with database.cursor() as cursor:
         cursor.execute("SELECT asked, verified FROM routing_hours(%s, 'sms', now() - interval '1 day')", [project.id])
         assert cursor.fetchall() == [(1, 1)]
-    assert sql.call("counts_handed", project=project.id, now=sql.now()).counts_handed is True
+    assert sql.value("counts_handed", project=project.id, now=sql.now()) is True

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
-from django.db import OperationalError, connections
+from django.db import OperationalError, connections, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -198,27 +198,21 @@ def test_a_request_that_cannot_be_served_anyway_does_not_use_it_up(api, always):
 
 
 def test_a_fault_of_ours_does_not_use_it_up(api, always, monkeypatch):
-    token, call = answer_of(api, always), sql.call
+    token, call_many = answer_of(api, always), sql.call_many
 
-    def fail_after(function, **arguments):
+    @transaction.atomic
+    def fail_after(row_type, function, **arguments):
         """The database goes away when all is done but committed."""
-        row = call(function, **arguments)
+        rows = call_many(row_type, function, **arguments)
         if function == "open_session":
             raise OperationalError
-        return row
+        return rows
 
     with monkeypatch.context() as patch:
-        patch.setattr(sql, "call", lambda function, **arguments: _rolled_back(fail_after, function, arguments))
+        patch.setattr(sql, "call_many", fail_after)
         assert problem(api.create(challenge_token=token)) == (503, "service_unavailable")
     assert not UsedChallenge.objects.exists()
     assert api.create(challenge_token=token).status_code == 200
-
-
-def _rolled_back(call, function, arguments):
-    from django.db import transaction
-
-    with transaction.atomic():
-        return call(function, **arguments)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -49,7 +49,7 @@ def is_drawn(trial, session_id):
 def test_the_database_draws_as_we_do(db):
     for number in range(200):
         session = generate_session_id()
-        assert sql.call("text_draw", variant=number, session=session).text_draw == draw(number, session)
+        assert sql.value("text_draw", variant=number, session=session) == draw(number, session)
 
 
 def test_the_draw_gives_each_text_its_share_and_other_trials_other_sessions():

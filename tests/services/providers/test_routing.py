@@ -203,7 +203,7 @@ def test_only_one_of_two_gets_the_probe(project, outbox):
     from verification import sql
 
     provider = Provider.objects.get(name="first")
-    taken = [sql.call("take_probe", provider=provider.pk).take_probe for _ in range(2)]
+    taken = [sql.value("take_probe", provider=provider.pk) for _ in range(2)]
     assert taken == [True, False]
 
 

@@ -49,7 +49,7 @@ def record_fault(provider: LiveProvider, result: Result) -> None:
     """
     if provider.adapter.is_simulation:
         return
-    is_set_aside = sql.call(
+    is_set_aside = sql.value(
         "note_provider_failure",
         provider=provider.id,
         reason=sql.text(result.error, ERROR_MAX_LENGTH),
@@ -57,7 +57,7 @@ def record_fault(provider: LiveProvider, result: Result) -> None:
         is_probe=provider.open_until is not None,
         faults=FAULTS,
         telling=TELLING,
-    ).note_provider_failure
+    )
     if is_set_aside:
         forget_providers()  # else this process's other threads ask it for up to a second more
         fault = {"outcome": result.outcome.value, "error": result.error}

@@ -132,17 +132,17 @@ def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
 
 def _wait_for_acceptances(provider: Provider) -> None:
     """Wait until the answers to calls now under way are recorded, if they may be calls to this provider."""
-    under_way = sql.call(
+    under_way = sql.value(
         "messages_under_way",
         project=provider.project_id,
         channel=provider.channel,
         look=LOOKED_AT,
         most=MAX_UNDER_WAY,
-    ).messages_under_way
+    )
     if not under_way:
         return
     give_up_at = time.monotonic() + OVERTAKEN_SECONDS
-    while time.monotonic() < give_up_at and sql.call("is_any_under_way", messages=under_way).is_any_under_way:
+    while time.monotonic() < give_up_at and sql.value("is_any_under_way", messages=under_way):
         with bulkhead(provider.project_id):  # a provider may report on unknown messages without end
             time.sleep(LOOK_SECONDS)
 
@@ -173,7 +173,7 @@ def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Recei
 
 def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
     price = receipt.price and prices.price(receipt.price.amount, receipt.price.currency)
-    is_changed = sql.call(
+    is_changed = sql.value(
         "take_receipt",
         provider=provider.pk,
         provider_message_id=_identity(receipt),
@@ -183,7 +183,7 @@ def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
         provider_status=sql.text(receipt.provider_status, PROVIDER_STATUS_MAX_LENGTH),
         price=price and price.amount,
         currency=price and price.currency,
-    ).take_receipt
+    )
     if is_changed and metrics.is_on():
         _count(provider, receipt, message_id)
     if not receipt.is_suppressed and not receipt.is_no_account:

@@ -188,7 +188,7 @@ class Round:
 
     def _is_still_wanted(self) -> bool:
         """Return whether the message is still ours to send, its code of use, and sending allowed."""
-        wanted = sql.call("is_still_wanted", message=self.message.id, claims=self.message.claims).is_still_wanted
+        wanted = sql.value("is_still_wanted", message=self.message.id, claims=self.message.claims)
         recipient_policy = self._recipient_policy()
         return wanted and not (recipient_policy and why_not_to_send(recipient_policy, self.message.channel))
 
@@ -209,7 +209,7 @@ class Round:
         """Return whether the provider may be asked. If its time aside is over, one message of all takes the probe."""
         now = timezone.now()
         if not is_circuit_open(provider, now) and (
-            not is_due_for_probe(provider, now) or sql.call("take_probe", provider=provider.id).take_probe
+            not is_due_for_probe(provider, now) or sql.value("take_probe", provider=provider.id)
         ):
             return True
         self.refusal.error = "The provider is paused after repeated failures."

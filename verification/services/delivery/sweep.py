@@ -27,7 +27,7 @@ def expire_messages() -> int:
 
 def raise_budget_alerts() -> int:
     """Alert the owners whose budgets of the day are running out, and return the number of new alerts."""
-    raised: int = sql.call("raise_budget_alerts").raise_budget_alerts
+    raised: int = sql.value("raise_budget_alerts")
     return raised
 
 

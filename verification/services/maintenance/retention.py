@@ -104,7 +104,7 @@ def purge(*, days: int | None = None) -> dict[str, int]:
     for kind, rows in _of_no_project(now).items():
         do(kind, partial(_counted, kind, rows))
     do("old figures", partial(rollups.purge, now))
-    do("audit entries", lambda: {"audit_entries": sql.call("purge_audit", before=now - AUDIT_KEPT).deleted})
+    do("audit entries", lambda: {"audit_entries": sql.value("purge_audit", before=now - AUDIT_KEPT)})
     do("forgotten recipients", lambda: {"forgotten": _end_forgotten(now - FORGOTTEN_FOR)})
     if failures:
         raise failures[0]

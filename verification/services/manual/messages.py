@@ -76,7 +76,7 @@ def send_message(
         address=address.text,
         forgotten=crypto.forgotten_address(project.id, address.text),
         channel=channel.type,
-        messengers=sql.json(_messenger(channel, provider_id)),
+        messengers=sql.Jsonb(_messenger(channel, provider_id)),
         code_encrypted=encrypt(code, binding=crypto.message_code_binding(message_id)),
         callback_url=callback_url,
         lives_seconds=MANUAL_SECONDS,

@@ -37,7 +37,7 @@ class Page:
 
 def newest_place() -> str:
     """Return the place after all events that have happened."""
-    until: datetime = sql.call("events_complete_until").events_complete_until
+    until: datetime = sql.value("events_complete_until")
     return _place(until, 0)
 
 

@@ -75,10 +75,10 @@ def wrong_code_limits(settings: Mapping[str, int]) -> dict[str, Any]:
 
 def with_erased(shared: Any, erased: str) -> Any:
     """Return serialised terms with what the platform's limit knows the erased recipient by."""
-    return sql.json(b'{"erased":"%s",' % erased.encode() + shared.obj[1:], dumps=bytes)
+    return sql.Jsonb(b'{"erased":"%s",' % erased.encode() + shared.obj[1:], dumps=bytes)
 
 
 def serialised(terms: Mapping[str, Any]) -> Any:
     """Return the terms as a parameter of SQL functions. They are put into JSON once, for however many calls."""
     text = orjson.dumps(terms)
-    return sql.json(text, dumps=bytes)
+    return sql.Jsonb(text, dumps=bytes)

@@ -95,7 +95,7 @@ def is_recipient_suspicious(policy: RecipientPolicy) -> bool:
     if terms is None:
         return False
     to = policy.address.text
-    return bool(sql.call("guard_is_wary_of", project=policy.project.id, address=to, guard=terms).is_wary)
+    return bool(sql.value("guard_is_wary_of", project=policy.project.id, address=to, guard=terms))
 
 
 def _is_known(policy: RecipientPolicy) -> bool:
@@ -104,7 +104,7 @@ def _is_known(policy: RecipientPolicy) -> bool:
     if not days:
         return False
     to = policy.address.text
-    return bool(sql.call("is_known_address", project=project.id, address=to, days=days).is_known_address)
+    return bool(sql.value("is_known_address", project=project.id, address=to, days=days))
 
 
 def ask(policy: RecipientPolicy) -> None:

@@ -164,7 +164,7 @@ def record_refused(project: ProjectConfig, refusal: ApiError, *, to: str, sessio
     try:
         sql.call(
             "note_refused_session",
-            events=sql.json(project.event_terms),
+            events=sql.Jsonb(project.event_terms),
             project=project.id,
             session=session_id,
             reason=refusal.decision.rule,

@@ -131,7 +131,7 @@ class RecipientPolicy(NamedTuple):
         if guard.mode == GuardMode.OFF or not address.is_phone or self.is_unlimited:
             return None
         is_apart = is_manual and not guard.enforces_manual
-        return sql.json(
+        return sql.Jsonb(
             {
                 "enforce": guard.mode == GuardMode.ENFORCE and not is_apart,
                 "rule": GuardRule.MANUAL_PREFIX if is_apart else GuardRule.PREFIX,

@@ -98,7 +98,7 @@ def _facts(message: ClaimedMessage) -> _Facts:
 
 def _is_known(project: ProjectConfig, to: str) -> bool:
     days = project.guard.known_days
-    return bool(days and sql.call("is_known_address", project=project.id, address=to, days=days).is_known_address)
+    return bool(days and sql.value("is_known_address", project=project.id, address=to, days=days))
 
 
 def _earlier(message: ClaimedMessage) -> dict[str, Judgement]:

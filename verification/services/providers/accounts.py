@@ -238,7 +238,7 @@ def check_provider(provider: Provider) -> Health:
 
 def reset_breaker(provider: Provider) -> bool:
     """End a provider's time aside before its time. False if it was not set aside."""
-    is_closed: bool = sql.call("note_provider_success", provider=provider.pk).note_provider_success
+    is_closed: bool = sql.value("note_provider_success", provider=provider.pk)
     return is_closed
 
 

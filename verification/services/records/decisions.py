@@ -259,7 +259,7 @@ def record(
         subject=subject[:SUBJECT_MAX_LENGTH],
         country="",
         refused=times if is_refusal else 0,
-        figures=sql.json(figures),
+        figures=sql.Jsonb(figures),
     )
 
 

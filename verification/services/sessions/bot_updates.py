@@ -47,7 +47,7 @@ def store(provider: Provider, events: Sequence[BotEvent], *, key: str) -> None:
         max=MAX_WAITING,
         keys=[f"{key} {number}" if number else key for number in range(len(events))],
         accounts=[event.account_id for event in events],
-        events=sql.json([{"type": type(event).__name__, **asdict(event)} for event in events]),
+        events=sql.Jsonb([{"type": type(event).__name__, **asdict(event)} for event in events]),
     )
     if not kept.is_kept:
         raise ApiError("service_unavailable", "Too many updates of this bot wait.", retry_after=RETRY_SECONDS)

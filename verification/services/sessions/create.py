@@ -163,11 +163,11 @@ def _open_or_find(create: _AdmittedCreate) -> _SessionRow:
     """Return the row of ``open_session``, which opens a session or finds the live one, and queues its message."""
     arguments, reference = _arguments(create), create.options.reference
     if reference is None:
-        found: _SessionRow = sql.call("open_session", **arguments)
+        (found,) = sql.call_many(_SessionRow, "open_session", **arguments)
         return found
     # In one transaction, so that no event of the session is told without its reference.
     with transaction.atomic():
-        row: _SessionRow = sql.call("open_session", **arguments)
+        (row,) = sql.call_many(_SessionRow, "open_session", **arguments)
         if row.outcome == "opened":
             Session.objects.filter(pk=row.session_id).exclude(reference=reference).update(reference=reference)
     return row

@@ -56,7 +56,7 @@ def describe_channels(*, project: ProjectConfig, session_id: str) -> list[Channe
     view = sql.call(
         "view_channels",
         recipient=session.recipient_id,
-        messengers=sql.json(project.messengers_for(session.address.kind)),
+        messengers=sql.Jsonb(project.messengers_for(session.address.kind)),
     )
     find_live(project, session_id)  # else a session that ended meanwhile would show the blocks of the next one
     return session_channels(channels, blocks=view.blocks, active=view.active, link_payload=session.link_payload)

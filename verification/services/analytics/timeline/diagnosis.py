@@ -93,7 +93,9 @@ def _of_user(rows: Rows, now: datetime) -> Diagnosis:
         return _of_verified(rows, now)
     if rows.session.cancelled_at:
         took = lasted(rows.session.cancelled_at - rows.session.created_at)
-        return Diagnosis(_("Not verified: your server cancelled the session after {time}.").format(time=took), Tone.PLAIN)
+        return Diagnosis(
+            _("Not verified: your server cancelled the session after {time}.").format(time=took), Tone.PLAIN
+        )
     if rows.session.attempts >= rows.session.attempts_max:
         text = ngettext(
             "Not verified: session locked after {number} wrong code.",
