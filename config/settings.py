@@ -152,9 +152,11 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
+            # Not in a package ``templatetags``: Django loads all of those for a widget that unfold renders while its
+            # classes are read, and ours need these classes.
             "libraries": {
                 "panel": "verification.admin.base.template_tags",
-                "written_dates": "verification.core.formats",
+                "written_dates": "verification.admin.base.written_dates",
             },
         },
     },
@@ -354,7 +356,9 @@ if "@" in OTEL_EXPORTER_OTLP_ENDPOINT:
 OPERATOR_NETWORKS = env.networks("OPERATOR_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else [])
 LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "console"), default="console" if IS_EMBEDDED else "json")
 if LOG_FORMAT == "json" and not _email_url.removeprefix("consolemail://"):
-    EMAIL_BACKEND = "verification.core.logs.EmailBackend"  # a printed mail would stand between the lines of the log
+    EMAIL_BACKEND = (
+        "verification.core.mail_server.EmailBackend"  # a printed mail would stand between the lines of the log
+    )
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOGGING = {
     "version": 1,

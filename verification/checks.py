@@ -16,7 +16,7 @@ from redis.exceptions import RedisError, ResponseError
 from providers import registry
 from providers.http import ssrf
 from verification.core import mail_server
-from verification.core.networks import unread_from
+from verification.core.client_address import unread_from
 
 EVERYWHERE = "watchword"  # the tag of those that concern a process that shows no page, too
 

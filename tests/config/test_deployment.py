@@ -19,7 +19,7 @@ from django_redis import get_redis_connection
 from config import sentry
 from tests.conftest import ROOT
 from verification import checks, sql
-from verification.core import networks
+from verification.core import client_address
 
 PRODUCTION = {
     "PATH": os.environ["PATH"],
@@ -76,7 +76,7 @@ def test_what_production_should_not_have_is_told(settings, wrong, found):
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     for name, value in wrong.items():
         setattr(settings, name, value)
-    cache.delete(networks.UNREAD_KEY)  # another test may have come through a proxy
+    cache.delete(client_address.UNREAD_KEY)  # another test may have come through a proxy
     told = run_checks(tags=[Tags.security], include_deployment_checks=True)
     assert [message.id for message in told if message.id.startswith("watchword.")] == found
 

@@ -5,20 +5,20 @@ from django.core.cache import cache
 from django.core.management import call_command
 
 from verification import checks
-from verification.core import networks
+from verification.core import client_address
 
 NOBODY_READS = "X-Forwarded-For arrives from {}"
 
 
 @pytest.fixture(autouse=True)
 def _nothing_noted(db):
-    cache.delete(networks.UNREAD_KEY)
+    cache.delete(client_address.UNREAD_KEY)
     yield
-    cache.delete(networks.UNREAD_KEY)
+    cache.delete(client_address.UNREAD_KEY)
 
 
 def ask(rf, remote, **headers):
-    return networks.client_address(rf.get("/", headers=headers, REMOTE_ADDR=remote))
+    return client_address.client_address(rf.get("/", headers=headers, REMOTE_ADDR=remote))
 
 
 @pytest.mark.parametrize("proxy", ["127.0.0.1", "172.18.0.1", "fd00::1"])

@@ -9,7 +9,7 @@ from django.core.mail import EmailMessage
 
 from config.logs import formatter
 from tests.live import ROOT, LiveService
-from verification.core.logs import EmailBackend
+from verification.core.mail_server import EmailBackend
 
 SEND = """
 import django

@@ -8,7 +8,8 @@ from django.test import RequestFactory
 
 from tests.conftest import ROOT
 from verification.core.errors import ApiError, UserError
-from verification.core.networks import NEIGHBOURS, clean_network, is_neighbour, read_body
+from verification.core.networks import NEIGHBOURS, clean_network, is_neighbour
+from verification.core.request_bodies import read_body
 
 # Of the internet, or of nobody we know: some Python calls each of them private, reserved or its IPv4 part private.
 NO_NEIGHBOURS = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from verification.core.ids import MAX_ID, whole_number
+from verification.core.numbers import MAX_ID, whole_number
 
 
 @pytest.mark.parametrize(("text", "number"), [("0", 0), ("007", 7), (str(MAX_ID), MAX_ID)])

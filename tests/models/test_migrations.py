@@ -54,7 +54,7 @@ def functions():
 
 def test_the_functions_that_the_code_calls_are_installed_with_the_tables(db):
     code = "".join(path.read_text() for path in (ROOT / "verification").rglob("*.py"))
-    called = set(re.findall(r'\bcall(?:_many)?\(\s*(?:\w+,\s*)?"(\w+)"', code))
+    called = set(re.findall(r'\b(?:call|call_many|value)\(\s*(?:\w+,\s*)?"(\w+)"', code))
     assert {"open_session", "claim_messages", "claim_fallback"} <= called
     assert called - {name.partition("(")[0] for name, _ in functions()} == {"clock_timestamp"}  # PostgreSQL's own
 

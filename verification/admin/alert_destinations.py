@@ -22,7 +22,7 @@ from verification.admin.base.current_project import current_projects
 from verification.admin.base.display import page_address, time_ago_label
 from verification.admin.base.permissions import own_projects
 from verification.core import mail_server
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import AlertOutcome, AlertService, AlertServiceKind, AlertWay, Project, Right
 from verification.services.notifications import alert_services, own_ways
 from verification.services.projects.settings import faults

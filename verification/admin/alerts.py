@@ -25,7 +25,7 @@ from verification.admin.base.traffic_admin import CreatedFilter, TrafficAdmin
 from verification.admin.providers.routing_rules import remedies
 from verification.core import mail_server
 from verification.core.formats import DAY_AND_TIME, DAY_OF_YEAR_AND_TIME, written_moment
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import Alert, AlertService, Channel, Provider, Right
 from verification.models.alerts import COLLAPSE, OUTAGE
 from verification.services.analytics import alert_ends, collapses, cost_budgets, impact

@@ -21,7 +21,8 @@ from verification.admin.base.columns import LatencyColumn
 from verification.admin.base.permissions import ScopedInline
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.core.formats import DAY_OF_YEAR_AND_TIME, EXACT, written_moment
-from verification.core.ids import is_session_id, whole_number
+from verification.core.ids import is_session_id
+from verification.core.numbers import whole_number
 from verification.models import EventType, Right, WebhookAttempt, WebhookEvent
 from verification.services.notifications.events import described, send_again
 from verification.services.notifications.payloads import body_of

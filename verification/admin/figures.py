@@ -39,7 +39,7 @@ from verification.admin.base.statistics import (
 )
 from verification.admin.providers.routing_rules import TRIAL_PERCENT, propose_link
 from verification.admin.traffic.decisions import title_of_rule
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import Project, Provider, Right
 from verification.services.analytics import costs, report
 from verification.services.analytics.costs import Cost

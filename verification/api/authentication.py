@@ -6,8 +6,8 @@ from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
+from verification.core.client_address import client_address
 from verification.core.errors import ApiError
-from verification.core.networks import client_address
 from verification.models import KeyKind
 from verification.services.projects import keys
 from verification.services.projects.keys import Caller

@@ -17,8 +17,9 @@ from rest_framework.views import APIView
 from verification.api.authentication import KeyAuthentication
 from verification.api.parsers import StrictJSONParser
 from verification.api.permissions import HasApiKey, HasSecretKey
+from verification.core.client_address import client_address
 from verification.core.errors import FieldError, FieldsInvalid
-from verification.core.networks import client_address, is_neighbour, read_address
+from verification.core.networks import is_neighbour, read_address
 from verification.models import KeyKind
 from verification.services.projects.keys import Caller
 from verification.services.projects.snapshot import ProjectConfig

@@ -20,7 +20,7 @@ from rest_framework.request import Request
 
 from verification.api.renderers import JSONRenderer
 from verification.api.serializers.errors import Problem, problem_address
-from verification.core import ids, logs, metrics
+from verification.core import logs, metrics, request_ids
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.services.records.decisions import record_refusal
 from verification.services.records.faults import refusal_of_error
@@ -49,7 +49,7 @@ def problem(error: Exception, request: HttpRequest | Request) -> HttpResponse:
     metrics.count_refusal(refusal.problem_code)
     if refusal.status < 500:  # to_refusal has logged the others, with their cause
         logs.log_refusal(request, code=refusal.problem_code, status=refusal.status)
-    return problem_response(refusal, request_id=ids.request_id_of(request))
+    return problem_response(refusal, request_id=request_ids.request_id_of(request))
 
 
 def problem_response(refusal: ApiError, *, request_id: str) -> HttpResponse:
@@ -98,7 +98,9 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
         case SuspiciousOperation() | BadRequest() | MultiPartParserError():
             return ApiError("parse_error", "The request cannot be read.")
         case _:
-            return refusal_of_error(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))
+            return refusal_of_error(
+                error, request_id=request_ids.request_id_of(request), endpoint=logs.endpoint_of(request)
+            )
 
 
 def _field_errors(error: ValidationError) -> Iterator[FieldError]:

@@ -11,7 +11,8 @@ from rest_framework.request import Request
 from providers.base import HookRequest
 from providers.errors import HookForged, HookUnreadable
 from verification.api.base import ApiView
-from verification.core.networks import announced_length, client_address, read_body
+from verification.core.client_address import client_address
+from verification.core.request_bodies import announced_length, read_body
 from verification.services.delivery import receipts
 
 log = logging.getLogger(__name__)

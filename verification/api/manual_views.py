@@ -11,10 +11,10 @@ from verification.api.authentication import HEADER
 from verification.api.base import REPLAYED_HEADER, SecretKeyView, shared_serializer
 from verification.api.reference import manual_operations as operations
 from verification.api.serializers import manual as serializers
-from verification.core import ids
+from verification.core import request_ids
 from verification.core.crypto import seal_for_key
 from verification.core.errors import ApiError
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.services.manual import messages
 from verification.services.manual.idempotency import answer_once
 from verification.services.manual.verified import report_verified
@@ -33,7 +33,7 @@ class ManualSendView(SecretKeyView):
                 provider_id=fields.get("provider_id"),
                 code=fields.get("code"),
                 callback_url=fields.get("callback_url") or "",
-                request_id=ids.request_id_of(request),
+                request_id=request_ids.request_id_of(request),
             )
             sealed = seal_for_key(sent.code, secret_key=request.META[HEADER])
             answer = {"message": "The message is queued.", "code": sealed, "message_id": sent.message_id}

@@ -13,7 +13,7 @@ from csp.constants import HEADER as POLICY_HEADER
 from django.http import Http404, HttpRequest, HttpResponse
 
 from verification.api import exceptions, probes
-from verification.core import ids, metrics, tracing
+from verification.core import metrics, request_ids, tracing
 from verification.core.logs import METHODS
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -47,9 +47,9 @@ class RequestIdMiddleware:
 
 def request_id(request: HttpRequest) -> str:
     given: str = request.META.get("HTTP_X_REQUEST_ID", "")
-    if ids.REQUEST_ID.fullmatch(given):
+    if request_ids.REQUEST_ID.fullmatch(given):
         return given
-    return tracing.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or ids.generate_request_id()
+    return tracing.trace_id_in(request.META.get("HTTP_TRACEPARENT", "")) or request_ids.generate_request_id()
 
 
 class TracingMiddleware:

@@ -17,7 +17,7 @@ from django.utils.http import parse_header_parameters
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
 from rest_framework.parsers import BaseParser
 
-from verification.core.networks import read_body
+from verification.core.request_bodies import read_body
 
 # Bytes of a body. Our largest request, a session create with the longest answer to a challenge, takes about 9 KiB.
 MAX_BODY_BYTES = 16 * 1024

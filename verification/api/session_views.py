@@ -8,9 +8,9 @@ from rest_framework.response import Response
 from verification.api.base import REPLAYED_HEADER, ApiKeyView, ApiView, SecretKeyView
 from verification.api.reference import operations
 from verification.api.serializers import session as serializers
-from verification.core import ids
+from verification.core import request_ids
 from verification.core.addresses import AddressKind
-from verification.core.networks import client_address
+from verification.core.client_address import client_address
 from verification.services.protection import challenges
 from verification.services.sessions import channels, check, create, describe, send
 
@@ -31,7 +31,7 @@ class SessionCreateView(ApiKeyView):
             preferred_languages=request.META.get("HTTP_ACCEPT_LANGUAGE", ""),
             challenge_token=fields.get("challenge_token"),
             client_address=self.client_address,
-            request_id=ids.request_id_of(request),
+            request_id=request_ids.request_id_of(request),
         )
         session = create.create_session(self.project, fields["to"], options)
         return self.answer(serializers.SessionCreateResponse, session)
@@ -45,7 +45,7 @@ class SessionSendView(ApiKeyView):
             channel_type=fields["channel"],
             challenge_token=fields.get("challenge_token"),
             client_address=self.client_address,
-            request_id=ids.request_id_of(request),
+            request_id=request_ids.request_id_of(request),
         )
         sent = send.resend_code(self.project, fields["session_id"], options)
         return self.answer(serializers.SessionSendResponse, sent)
@@ -72,7 +72,7 @@ class SessionCheckView(ApiKeyView):
             session_id=fields["session_id"],
             code=fields["code"],
             client_address=self.client_address,
-            request_id=ids.request_id_of(request),
+            request_id=request_ids.request_id_of(request),
         )
         return self.answer(serializers.SessionCheckResponse, checked)
 
@@ -114,7 +114,7 @@ class SessionVerifyView(SecretKeyView):
             project=self.project,
             token=fields["verify_token"],
             key=self.idempotency_key,
-            request_id=ids.request_id_of(request),
+            request_id=request_ids.request_id_of(request),
         )
         member = "email" if verified.kind is AddressKind.EMAIL else "phone"
         response = self.answer(serializers.SessionVerifyResponse, {member: verified.text})

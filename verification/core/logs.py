@@ -8,10 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 
-from django.core.mail import EmailMessage
-from django.core.mail.backends.base import BaseEmailBackend
 from django.http import HttpRequest
 
 from verification.core.caching import Memory
@@ -95,16 +92,3 @@ class ForgedForms(logging.Filter):
         if isinstance(record.args, tuple) and len(record.args) == 2:  # the reason and the path
             record.args = record.args[0], endpoint_of(getattr(record, "request", None))
         return may_log()
-
-
-class EmailBackend(BaseEmailBackend):
-    """The backend while EMAIL_URL is not set: it logs an event for each mail, where the log is read by machines.
-
-    It leaves out the text, as an invitation holds a link that lets whoever has it in, and the recipients.
-    """
-
-    def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        for message in email_messages:
-            fields = {"subject": message.subject, "recipients": len(message.recipients())}
-            log.warning("a mail was not sent, as EMAIL_URL is not set", extra=fields)
-        return len(email_messages)

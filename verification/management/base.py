@@ -27,7 +27,7 @@ from providers.errors import ProviderError, SettingsInvalid
 from providers.http import ssrf
 from verification.core.addresses import AddressInvalid
 from verification.core.errors import ApiError, FieldsInvalid, UserError
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 
 EXPLAINED = (UserError, SettingsInvalid, ProviderError, AddressInvalid, ApiError, DatabaseError, InterfaceError)
 MAX_SECONDS = 100 * 365 * 24 * 3600  # a hundred years: what is to last longer gets no end

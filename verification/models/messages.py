@@ -7,7 +7,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.formats import CURRENCY_LENGTH
+from verification.core.currencies import CURRENCY_LENGTH
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
 from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS, SUM_DIGITS

@@ -9,7 +9,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification.core.formats import CURRENCY_LENGTH, USUAL_ACCOUNT
+from verification.core.currencies import CURRENCY_LENGTH, USUAL_ACCOUNT
 from verification.models.channels import ChannelType
 from verification.models.prices import CurrencyField
 

@@ -10,7 +10,7 @@ from django.db.models import Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from verification.core import formats
+from verification.core import currencies
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, CleanedField
 from verification.models.figures import COUNTRY_MAX_LENGTH
@@ -24,7 +24,7 @@ ALWAYS = date(1970, 1, 1)  # the first day of a price that has always been good
 
 
 class CurrencyField(CleanedField):
-    clean_text = staticmethod(formats.clean_currency)
+    clean_text = staticmethod(currencies.clean_currency)
 
 
 class PricePer(models.TextChoices):
@@ -42,7 +42,7 @@ class Price(models.Model):
     )
     place = models.CharField(max_length=PLACE_MAX_LENGTH, blank=True)
     amount = models.DecimalField(max_digits=PRICE_DIGITS, decimal_places=DECIMAL_PLACES)
-    currency = models.CharField(max_length=formats.CURRENCY_LENGTH)
+    currency = models.CharField(max_length=currencies.CURRENCY_LENGTH)
     per = models.CharField(max_length=7, choices=PricePer.choices)
     valid_from = models.DateField(default=ALWAYS)
 
@@ -62,11 +62,11 @@ class ExchangeRate(models.Model):
     """The rate of a currency against another, from a day (UTC) on until the next rate of the two."""
 
     currency = CurrencyField(
-        _("currency"), max_length=formats.CURRENCY_LENGTH, help_text=_("Three letters, such as EUR.")
+        _("currency"), max_length=currencies.CURRENCY_LENGTH, help_text=_("Three letters, such as EUR.")
     )
     account = CurrencyField(
         _("into"),
-        max_length=formats.CURRENCY_LENGTH,
+        max_length=currencies.CURRENCY_LENGTH,
         help_text=_("The account currency to convert into, such as USD."),
     )
     rate = models.DecimalField(
@@ -113,7 +113,7 @@ class Costs(models.Model):
     provider_id = models.BigIntegerField(help_text=_("The provider, even after it was deleted; 0 for none."))
     country = models.CharField(max_length=COUNTRY_MAX_LENGTH, blank=True, help_text=_("ISO 3166, empty for none."))
     language = models.CharField(max_length=LANGUAGE_MAX_LENGTH)
-    currency = models.CharField(max_length=formats.CURRENCY_LENGTH, blank=True)
+    currency = models.CharField(max_length=currencies.CURRENCY_LENGTH, blank=True)
     sends = models.PositiveIntegerField(default=0)
     segments = models.PositiveIntegerField(default=0)
     amount = models.DecimalField(max_digits=SUM_DIGITS, decimal_places=DECIMAL_PLACES, default=0)

@@ -8,7 +8,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
-from verification.core import ids
+from verification.core import request_ids
 from verification.core.ids import ULID_LENGTH
 from verification.models.channels import ChannelType
 from verification.models.fields import LANGUAGE_MAX_LENGTH, NETWORK_MAX_LENGTH
@@ -230,7 +230,7 @@ class VerifyToken(Requested):
 
     @property
     def used_request_id(self) -> str:
-        return ids.format_request_id(self.used_request, self.used_caller_request)
+        return request_ids.format_request_id(self.used_request, self.used_caller_request)
 
     def __str__(self) -> str:
         return f"token of {self.session_id}"

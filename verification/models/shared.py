@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from verification.core import ids
+from verification.core import request_ids
 
 
 class Choice(models.TextChoices):
@@ -93,7 +93,7 @@ def request_field() -> Any:
 
 def caller_request_field() -> Any:
     return models.CharField(
-        max_length=ids.REQUEST_ID_MAX_LENGTH,
+        max_length=request_ids.REQUEST_ID_MAX_LENGTH,
         default="",
         db_default="",
         help_text="The id of the request, if its caller chose it.",
@@ -111,7 +111,7 @@ class Requested(models.Model):
 
     @property
     def request_id(self) -> str:
-        return ids.format_request_id(self.request, self.caller_request)
+        return request_ids.format_request_id(self.request, self.caller_request)
 
 
 class SettingGroup(models.Model):

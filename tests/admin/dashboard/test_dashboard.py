@@ -9,7 +9,7 @@ from django.utils import timezone
 from tests.admin.rows import a_message, a_session
 from verification.admin.base.current_project import form_link
 from verification.admin.dashboard.day import RefusedByRule
-from verification.core import networks
+from verification.core import client_address
 from verification.management.commands.stats import collect
 from verification.models import GuardedSend, HourlyFigures, HourlyRefusals, KeyKind, Message, Project
 from verification.services.analytics import ranges, rollups
@@ -117,7 +117,7 @@ def test_the_state_is_red_once_no_worker_runs(panel, worker):
 
 
 def test_the_operator_is_told_of_a_proxy_that_is_not_trusted(panel, rf, settings):
-    networks.client_address(rf.get("/", headers={"x-forwarded-for": "81.2.69.9"}, REMOTE_ADDR="172.18.0.1"))
+    client_address.client_address(rf.get("/", headers={"x-forwarded-for": "81.2.69.9"}, REMOTE_ADDR="172.18.0.1"))
     state = overview(panel, "root").context["state"]
     assert (state.level, "Requests from 172.18.0.1 have X-Forwarded-For" in state.lines[0].text) == ("fair", True)
     assert "X-Forwarded-For" not in overview(panel, "owner").content.decode()

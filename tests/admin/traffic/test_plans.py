@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from tests import factories
 from verification.admin.base.pagination import LOOKED_THROUGH, MAX_COUNT
-from verification.core import ids
+from verification.core import request_ids
 from verification.models import Membership
 
 ROWS = 4 * LOOKED_THROUGH  # of each table, most of them the first project's
@@ -137,7 +137,7 @@ def test_no_list_of_traffic_reads_a_whole_table(filled, who, name, query):
 )
 def test_the_search_reads_no_whole_table(filled, who, term):
     term = (
-        ids.generate_request_id() if term == "id of a request" else term
+        request_ids.generate_request_id() if term == "id of a request" else term
     )  # it tells its time, which has to be about now
     client = Client()
     client.force_login(User.objects.get(username=who))

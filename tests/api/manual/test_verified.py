@@ -5,7 +5,7 @@ from django.db import connection as database
 
 from tests import factories
 from tests.api.calls import problem, wrong_fields
-from verification.core.ids import MAX_ID
+from verification.core.numbers import MAX_ID
 from verification.models import GuardedSend, HourlyFigures, Message, Recipient
 from verification.services.analytics import rollups
 from verification.services.analytics.timeline.read import read_timeline

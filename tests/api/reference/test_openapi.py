@@ -21,7 +21,7 @@ from verification.api.reference.views import description
 from verification.api.urls import urlpatterns
 from verification.core.error_codes import CATALOGUE
 from verification.core.errors import ApiError
-from verification.core.ids import MAX_ID
+from verification.core.numbers import MAX_ID
 from verification.models import SESSION_EVENTS, ChannelType, EventType, KeyKind, MessageStatus
 from verification.models.messages import FINAL
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from tests import clock, factories
 from tests.fakes.outage import database_away
-from verification.core import caching, networks
+from verification.core import caching, client_address
 from verification.models import (
     CircuitBreaker,
     DeliveryAttempt,
@@ -60,7 +60,7 @@ def worker(db):
 @pytest.fixture
 def production(settings):
     """The settings of an installation behind a proxy, without a fault."""
-    cache.delete(networks.UNREAD_KEY)  # which another test has left
+    cache.delete(client_address.UNREAD_KEY)  # which another test has left
     settings.IS_EMBEDDED = False
     settings.BASE_URL = "https://codes.example.com"
     settings.ALLOWED_HOSTS = ["codes.example.com"]
@@ -97,7 +97,7 @@ class TestSettings:
 
     def test_a_proxy_whose_word_is_not_read_is_found(self, production):
         production.TRUSTED_PROXIES = 0
-        cache.set(networks.UNREAD_KEY, "10.0.0.1", 60)
+        cache.set(client_address.UNREAD_KEY, "10.0.0.1", 60)
         assert "watchword.W009" in names("settings")
 
     def test_debug_is_found_in_the_embedded_mode_too(self, settings):

@@ -28,8 +28,8 @@ from unfold.forms import AuthenticationForm
 from verification.admin.auth import throttle, webauthn
 from verification.admin.auth.second_factor import ADD_KEY, CodeForm, add_key, key_form, page, set_up
 from verification.admin.auth.session import FACTOR
+from verification.core.client_address import client_ip
 from verification.core.errors import UserError
-from verification.core.networks import client_ip
 from verification.services.records import audit
 from verification.services.users import second_factor, security_keys
 

@@ -21,7 +21,8 @@ from django.utils import timezone, translation
 from verification.admin.auth import error_pages, session
 from verification.admin.base import database_router
 from verification.admin.base.time_zone import reader_zone
-from verification.core.networks import announced_length, client_ip
+from verification.core.client_address import client_ip
+from verification.core.request_bodies import announced_length
 from verification.services.records import audit
 
 FORM_AROUND_FILE = 64 * 1024  # bytes of the fields and boundaries around an invoice

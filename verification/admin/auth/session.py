@@ -11,7 +11,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from verification.admin.auth.session_store import BROWSER, NETWORK, STARTED
-from verification.core.networks import client_ip
+from verification.core.client_address import client_ip
 from verification.services.users import second_factor
 from verification.services.users.logins import MAX_LIFE, browser_of, masked_network
 

@@ -11,7 +11,7 @@ from django.db.models import Sum
 from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
-from verification.core.networks import client_address
+from verification.core.client_address import client_address
 from verification.services.protection import limits
 
 # Failures within AXES_COOLOFF_TIME that lock, by what they have in common; the order of AXES_LOCKOUT_PARAMETERS.

@@ -19,7 +19,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from verification.admin.base.display import NEXT, page_address
 from verification.admin.base.permissions import Scoped, own_project_ids, own_projects
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import Project, Right
 
 PARAMETER = "project"  # in the address

@@ -19,7 +19,8 @@ from verification.admin.base.current_project import current_projects
 from verification.admin.base.statistics import BETWEEN, EMPTY
 from verification.admin.list_tools.filter_form import COUNTRY, RANGE
 from verification.core.formats import DAY, DAY_AND_TIME, written_date, zone_name
-from verification.core.ids import first_session_id, whole_number
+from verification.core.ids import first_session_id
+from verification.core.numbers import whole_number
 from verification.models import Message, NumberArea, Provider, Recipient
 
 FROM, TO = "from", "to"  # the names of the form's fields

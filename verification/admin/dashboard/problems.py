@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from verification.admin.base.display import format_country, time_ago
 from verification.admin.base.permissions import own_project_ids
 from verification.admin.providers.routing_rules import remedies, remove_link, sentence_of
+from verification.core.client_address import unread_from
 from verification.core.formats import DAY_AND_TIME, grouped, written_moment
-from verification.core.networks import unread_from
 from verification.models import Channel, ChannelType, CircuitBreaker, KillSwitch, Provider, Right
 from verification.services.analytics import cost_budgets
 from verification.services.analytics.collapses import Collapse

@@ -18,7 +18,7 @@ from django.utils.translation import ngettext
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base import current_project
 from verification.admin.list_tools import columns
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import SavedView
 from verification.models.accounts import VIEW_NAME_MAX_LENGTH, VIEW_QUERY_MAX_LENGTH
 

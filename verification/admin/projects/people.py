@@ -21,7 +21,7 @@ from verification.admin.base.permissions import own_project_ids
 from verification.core import mail_server
 from verification.core.errors import UserError
 from verification.core.formats import EXACT
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import Invitation, Membership, Project, Right, Role
 from verification.services.users import invitations, people, second_factor
 

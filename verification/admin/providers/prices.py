@@ -18,7 +18,7 @@ from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
 from verification.core.formats import grouped
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import Provider
 from verification.services.providers import price_lists
 from verification.services.providers.price_lists import ListRefused, PriceLine

@@ -38,7 +38,7 @@ from verification.admin.providers.scorecard import scorecard
 from verification.admin.providers.senders import CHANNELS as WITH_SENDERS
 from verification.admin.providers.senders import SenderRuleInline
 from verification.admin.traffic.send_test import send_test
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import ChannelType, Project, Provider, Right
 from verification.services.delivery.polling import BOT_TYPE
 from verification.services.providers import editing

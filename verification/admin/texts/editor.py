@@ -17,7 +17,7 @@ from unfold.widgets import UnfoldAdminTextareaWidget
 from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.permissions import own_projects
 from verification.core.errors import UserError
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import ChannelType, MessageTemplate, Project, Right
 from verification.models.fields import clean_language
 from verification.services.providers.text_prices import Thousand, per_thousand

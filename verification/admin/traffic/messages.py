@@ -32,7 +32,8 @@ from verification.admin.figures import figures_view
 from verification.admin.traffic.inbox import inbox_view
 from verification.admin.traffic.message_csv import MessageCsvColumns
 from verification.admin.traffic.send_test import LIVE
-from verification.core.ids import is_session_id, whole_number
+from verification.core.ids import is_session_id
+from verification.core.numbers import whole_number
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
 from verification.models.messages import FINAL
 from verification.services.analytics import statistics

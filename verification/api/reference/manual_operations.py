@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiCallback, OpenApiExample, OpenApiParame
 from verification.api.reference.headers import IDEMPOTENCY_KEY, REPLAYED
 from verification.api.reference.schema import MANUAL, SECRET_KEY, operation
 from verification.api.serializers import manual
-from verification.core.ids import MAX_ID
+from verification.core.numbers import MAX_ID
 from verification.core.session_rules import CHANNEL_BLOCK_SECONDS
 
 _FINISHED = OpenApiCallback(

@@ -17,7 +17,7 @@ from rest_framework.exceptions import ValidationError
 from verification.core import formats
 from verification.core.addresses import AddressInvalid, parse_address
 from verification.core.errors import UserError
-from verification.core.ids import MAX_ID
+from verification.core.numbers import MAX_ID
 from verification.core.session_rules import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, code_pattern
 from verification.models import REFERENCE_MAX_LENGTH, ChannelType
 from verification.services.notifications import event_feed

@@ -22,7 +22,7 @@ from verification.api.serializers.fields import (
     ProviderIdField,
     RecipientField,
 )
-from verification.core.ids import MAX_ID
+from verification.core.numbers import MAX_ID
 from verification.core.session_rules import LENGTHS_IN_WORDS
 
 MESSAGE_STATUSES = [

@@ -16,7 +16,7 @@ from verification.api.serializers.fields import (
     SessionIdField,
 )
 from verification.api.serializers.manual import MESSAGE_STATUSES
-from verification.core.ids import MAX_ID
+from verification.core.numbers import MAX_ID
 from verification.models import SessionState
 
 SESSION_STATES = [

@@ -21,7 +21,7 @@ from verification.admin.projects.sections import INTEGRATION
 from verification.contrib.connections import connections, registry
 from verification.contrib.connections.base import System
 from verification.core.errors import UserError
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import ChannelType, IdentityConnection, Project
 from verification.models.connections import NAME_MAX_LENGTH
 

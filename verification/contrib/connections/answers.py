@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 
 from verification.contrib.connections.base import NOT_SENT, System
 from verification.contrib.connections.calls import Answer
-from verification.core import ids, logs, metrics
+from verification.core import logs, metrics, request_ids
 from verification.services.records.decisions import record_refusal
 from verification.services.records.faults import refusal_of_error
 
@@ -23,7 +23,7 @@ def written(answer: Answer) -> HttpResponse:
 
 def refused(error: Exception, request: HttpRequest, system: System | None) -> HttpResponse:
     """Answer what the address raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
-    refusal = refusal_of_error(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))
+    refusal = refusal_of_error(error, request_id=request_ids.request_id_of(request), endpoint=logs.endpoint_of(request))
     record_refusal(refusal)
     metrics.count_refusal(refusal.problem_code)
     if refusal.status < 500:  # refusal_of_error has logged the others, with their cause

@@ -12,9 +12,10 @@ from verification.contrib.connections import answers, connections
 from verification.contrib.connections.calls import Call, ProofInvalid
 from verification.contrib.connections.connections import ConnectionConfig
 from verification.contrib.connections.handing_over import hand_over, not_understood
-from verification.core import ids, metrics
+from verification.core import metrics, request_ids
+from verification.core.client_address import client_address
 from verification.core.errors import ApiError
-from verification.core.networks import client_address, read_body
+from verification.core.request_bodies import read_body
 from verification.services.protection import limits
 
 ENDPOINT = "connect"  # its name in the metrics
@@ -33,13 +34,13 @@ def receive(request: HttpRequest, public_id: UUID) -> HttpResponse:
         request.project_id = connection.project.id  # type: ignore[attr-defined]  # for the line of a refusal
         call = _read(request, connection)
         _prove(request, connection, call)
-        message_ids = hand_over(connection, call, request_id=ids.request_id_of(request))
+        message_ids = hand_over(connection, call, request_id=request_ids.request_id_of(request))
         connections.note_use(connection)
         response = answers.written(connection.system.accepted(message_ids))
     except Exception as error:
         response = answers.refused(error, request, connection.system if connection else None)
     response["Cache-Control"] = "no-store"
-    response["X-Request-Id"] = ids.request_id_of(request)
+    response["X-Request-Id"] = request_ids.request_id_of(request)
     metrics.count_request(ENDPOINT, response.status_code, time.perf_counter() - began)
     return response
 

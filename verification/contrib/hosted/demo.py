@@ -26,9 +26,10 @@ from redis.exceptions import RedisError
 from providers.sandbox import fixed_code
 from verification.contrib.hosted.page import spoken_of
 from verification.contrib.hosted.policy import guard
-from verification.core import ids
+from verification.core import request_ids
+from verification.core.client_address import client_address
 from verification.core.errors import ApiError
-from verification.core.networks import announced_length, client_address
+from verification.core.request_bodies import announced_length
 from verification.models import ChannelType, Message
 from verification.services.maintenance.demo import Demo, newest_messages, read_demo, read_inbox
 from verification.services.maintenance.demo import path as demo_path
@@ -106,7 +107,9 @@ def redeem(request: HttpRequest, demo: Demo) -> HttpResponse:
         return _json({"detail": "Send a verify_token as JSON."}, 400)
     try:
         server = authenticate(demo.secret_key, client_address=client_address(request))
-        verified = redeem_verify_token(project=server.project, token=token, request_id=ids.request_id_of(request))
+        verified = redeem_verify_token(
+            project=server.project, token=token, request_id=request_ids.request_id_of(request)
+        )
     except ApiError as error:
         return _json({"code": error.problem_code, "detail": error.detail}, error.status)
     return _json({verified.kind.value: verified.text})

@@ -11,8 +11,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 from verification.contrib.public_demo.world import VISITOR
+from verification.core.client_address import client_address
 from verification.core.errors import ApiError
-from verification.core.networks import client_address
 from verification.services.protection.limits import count_visit
 
 READING = ("GET", "HEAD", "OPTIONS")

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, JsonResponse
 
 from verification.contrib.twilio.form import CHANNELS
-from verification.core import formats, ids, logs, metrics, sids
+from verification.core import formats, logs, metrics, request_ids, sids
 from verification.core.error_codes import CATALOGUE, TWILIO_INTERNAL_ERROR
 from verification.core.errors import FieldsInvalid
 from verification.services.projects.snapshot import ProjectConfig
@@ -52,7 +52,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     if isinstance(error, UnsupportedParameter):
         logs.log_refusal(request, code="unsupported_parameter", status=403)
         return _error(403, 60204, f"Service does not support this feature: {error}")
-    refusal = refusal_of_error(error, request_id=ids.request_id_of(request), endpoint=logs.endpoint_of(request))
+    refusal = refusal_of_error(error, request_id=request_ids.request_id_of(request), endpoint=logs.endpoint_of(request))
     record_refusal(refusal)
     metrics.count_refusal(refusal.problem_code)
     status, code, words = CATALOGUE[refusal.problem_code].twilio or TWILIO_INTERNAL_ERROR

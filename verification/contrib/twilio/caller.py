@@ -8,8 +8,8 @@ import hmac
 from django.http import HttpRequest
 
 from verification.core import sids
+from verification.core.client_address import client_address
 from verification.core.errors import ApiError
-from verification.core.networks import client_address
 from verification.models import KeyKind
 from verification.services.projects import keys
 from verification.services.projects.keys import Caller

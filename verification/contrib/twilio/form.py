@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from verification.core.addresses import Address, AddressInvalid, parse_address
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
-from verification.core.networks import read_body
+from verification.core.request_bodies import read_body
 from verification.models import ChannelType
 from verification.services.projects.snapshot import ProjectConfig
 

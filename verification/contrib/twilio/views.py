@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from verification.contrib.twilio import answers, form
 from verification.contrib.twilio.answers import UnsupportedParameter
 from verification.contrib.twilio.caller import identify, require_service
-from verification.core import ids, metrics, sids
+from verification.core import metrics, request_ids, sids
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
 from verification.core.session_rules import MAX_GUESS_CHARACTERS
@@ -74,7 +74,7 @@ def start(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
         channel_type=form.channel(values),
         preferred_languages=values.get("Locale", ""),
         client_address=None,
-        request_id=ids.request_id_of(request),
+        request_id=request_ids.request_id_of(request),
     )
     opened = create.create_session(project, address, options)
     _require_sent(opened)
@@ -111,9 +111,11 @@ def check_code(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
             session_id=session_id,
             code=code,
             client_address=None,
-            request_id=ids.request_id_of(request),
+            request_id=request_ids.request_id_of(request),
         )
-        check.redeem_verify_token(project=project, token=checked.verify_token, request_id=ids.request_id_of(request))
+        check.redeem_verify_token(
+            project=project, token=checked.verify_token, request_id=request_ids.request_id_of(request)
+        )
     except ApiError as refusal:
         if refusal.problem_code != "invalid_code":
             raise

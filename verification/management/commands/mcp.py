@@ -17,7 +17,7 @@ from django.db import close_old_connections
 
 from verification.core.addresses import mask
 from verification.core.errors import UserError
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.management.base import WatchwordCommand
 from verification.models import Message, Session
 from verification.services.analytics.timeline.read import read_timeline

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from providers import registry
 from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.management.base import WatchwordCommand, aligned, content_of
 from verification.management.commands.addprovider import read_settings
 from verification.management.commands.setproject import split

@@ -16,7 +16,7 @@ from typing import Any
 from django.db.models import DateField, F, Sum
 from django.db.models.functions import TruncDate
 
-from verification.core.formats import NO_CURRENCY
+from verification.core.currencies import NO_CURRENCY
 from verification.models import DailyCosts, ExchangeRate, HourlyCosts
 from verification.services.analytics.ranges import Range
 from verification.services.projects.ceilings import platform

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from verification.core.formats import grouped
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import BreakerOpening, HourlyFigures
 from verification.models.alerts import COLLAPSE, OUTAGE
 from verification.services.analytics.ranges import DAY, HOUR

@@ -17,9 +17,10 @@ import phonenumbers
 from django.db.models import Q
 from django.utils import timezone
 
-from verification.core import ids
+from verification.core import request_ids
 from verification.core.addresses import AddressInvalid, country_of, mask, parse_test_address
-from verification.core.ids import is_session_id, whole_number
+from verification.core.ids import is_session_id
+from verification.core.numbers import whole_number
 from verification.core.session_rules import LONGEST_VERIFICATION
 from verification.models import (
     Channel,
@@ -179,7 +180,7 @@ def _add_vendors(term: str, projects: list[int], found: SearchResult) -> None:
 
 
 def _add_requested(term: str, projects: list[int], found: SearchResult) -> None:
-    if ids.REQUEST_ID.fullmatch(term):
+    if request_ids.REQUEST_ID.fullmatch(term):
         sessions, messages = rows_made_by(term, projects, most=MOST + 1)
         found.is_cut = len(sessions) > MOST
         found.sessions = sessions[:MOST]
@@ -284,8 +285,8 @@ def rows_made_by(request_id: str, projects: list[int], *, most: int) -> tuple[li
     the id of the request that redeemed a token, so that one is found by its time alone.
     """
     sessions, messages = _of_callers_id(request_id, projects, most)
-    if at := ids.time_of_request_id(request_id):
-        near = (at - ids.REQUEST_ID_SLACK, at + ids.REQUEST_ID_SLACK)
+    if at := request_ids.time_of_request_id(request_id):
+        near = (at - request_ids.REQUEST_ID_SLACK, at + request_ids.REQUEST_ID_SLACK)
         which = {"request": request_id, "created_at__range": near, "project__in": projects}
         sessions |= _ids(Session, "pk", most, **which) | _ids(WrongCode, "session", most, **which)
         messages |= _ids(Message, "pk", most, **which)

@@ -11,7 +11,7 @@ from django.db import IntegrityError, InterfaceError, OperationalError, connecti
 
 from providers.base import OutgoingMessage, Result
 from verification import sql
-from verification.core import ids
+from verification.core import request_ids
 from verification.models import Choice, Message, MessageStatus
 from verification.models.messages import (
     ERROR_MAX_LENGTH,
@@ -66,7 +66,7 @@ def request_of(message_id: int) -> str:
     """Return the id of the message's request, for a line of the log; empty where none is kept, or it is not told."""
     with sql.unless_away():
         row = Message.objects.filter(pk=message_id).values_list("request", "caller_request").first()
-        return ids.format_request_id(*row) if row else ""
+        return request_ids.format_request_id(*row) if row else ""
     return ""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from verification import sql
-from verification.core import ids
+from verification.core import numbers
 from verification.core.errors import ApiError, UserError
 from verification.models import WebhookEvent
 from verification.sql.rows import DescribedEvent
@@ -66,7 +66,7 @@ def page_after(project_id: int, after: str, *, limit: int = PAGE, types: Sequenc
 def read_event(project_id: int, event_id: str) -> DescribedEvent:
     """Return the project's event of this id, as ``payloads.webhook_id`` writes it. Raises ``not_found``."""
     kind, _, number = event_id.partition("_")
-    row_id = ids.whole_number(number)
+    row_id = numbers.whole_number(number)
     if row_id is not None and kind in _NAMED_BY:
         events = WebhookEvent.objects.filter(project=project_id, message__isnull=kind == "evt")
         named = events.filter(**{_NAMED_BY[kind]: row_id}).values_list("id", flat=True)

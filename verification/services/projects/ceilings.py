@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from verification.core.errors import UserError
 from verification.core.formats import grouped
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import DailySpend, Platform
 
 CEILINGS = {  # the ceiling over each setting of a project

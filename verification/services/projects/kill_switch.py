@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from verification.core.errors import UserError
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.models import (
     ALL_SENDING,
     ChannelType,

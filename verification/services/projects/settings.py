@@ -22,7 +22,7 @@ from providers.risk import CHECKS, vonage_identity
 from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
-from verification.core.ids import whole_number
+from verification.core.numbers import whole_number
 from verification.core.session_rules import NIST_SESSION_SECONDS
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType, Message, Project, Provider, Session
 from verification.models.project_settings import SECRETS, SETTABLE, Assurance

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from verification.core.currencies import clean_currency
 from verification.core.errors import UserError
-from verification.core.formats import clean_currency, grouped
+from verification.core.formats import grouped
 from verification.models import Price, PricePer, Provider
 from verification.models.fields import clean_country, clean_prefix
 from verification.models.prices import ALWAYS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from verification import sql
-from verification.core import ids
+from verification.core import ids, request_ids
 from verification.core.addresses import AddressKind, kind_of
 from verification.core.crypto import code_digests, guess_digest, stored_digest
 from verification.core.errors import ApiError, refusal
@@ -94,7 +94,7 @@ def redeem_verify_token(
 
     Raises ``verify_token_not_found`` and ``verify_token_expired``.
     """
-    request, caller_request = ids.request_id_columns(request_id)
+    request, caller_request = request_ids.request_id_columns(request_id)
     row = sql.call(
         "redeem_verify_token",
         project=project.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from verification.core import ids
+from verification.core import request_ids
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection.limits import subnet_of
 
@@ -26,4 +26,4 @@ def request_columns(project: ProjectConfig, request_id: str, client_address: str
     A ``client_address`` of None is the customer's own server, whose network tells nothing.
     """
     subnet = "" if client_address is None else subnet_of(project, client_address)
-    return RequestColumns(*ids.request_id_columns(request_id), subnet)
+    return RequestColumns(*request_ids.request_id_columns(request_id), subnet)

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from verification.contrib.connections.connections import remove_connection
-from verification.core.ids import MAX_ID
+from verification.core.numbers import MAX_ID
 from verification.management.base import WatchwordCommand, whole
 
 
