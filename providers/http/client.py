@@ -291,7 +291,7 @@ def _refuse_constant(name: str) -> object:
 def _seconds_until(http_date: str) -> float:
     try:
         moment = parsedate_to_datetime(http_date)
-    except ValueError:
+    except (ValueError, OverflowError):  # the latter for a day of eleven digits
         return math.nan
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)

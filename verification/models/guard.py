@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from verification.core import countries
-from verification.core.formats import CURRENCY_LENGTH
+from verification.core.currencies import CURRENCY_LENGTH
 from verification.models.fields import NETWORK_MAX_LENGTH
 from verification.models.messages import Message
 from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS
@@ -334,6 +334,9 @@ class ListEntry(models.Model):
         return gettext("{kind} list, {subject}").format(kind=self.get_kind_display(), subject=subject)
 
 
+RISK_REASON_MAX_LENGTH = 200  # characters of what a check says; the rest is cut off
+
+
 class RiskVerdict(models.Model):
     """One question to one service, for the message that it was asked for. It goes with the message.
 
@@ -347,7 +350,7 @@ class RiskVerdict(models.Model):
     )
     check_name = models.CharField(max_length=20)
     verdict = models.CharField(max_length=9, help_text="allow, challenge, deny or unknown.")
-    reason = models.CharField(max_length=200, blank=True)
+    reason = models.CharField(max_length=RISK_REASON_MAX_LENGTH, blank=True)
     latency_ms = models.PositiveIntegerField()
     price = models.DecimalField(max_digits=PRICE_DIGITS, decimal_places=DECIMAL_PLACES, null=True)
     currency = models.CharField(max_length=CURRENCY_LENGTH, blank=True)

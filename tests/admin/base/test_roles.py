@@ -123,6 +123,13 @@ def test_an_action_on_selected_rows_takes_the_right_of_its_button(panel, model, 
     assert (before != {name: getattr(row, name) for name in before}) is works
 
 
+@pytest.mark.parametrize("text", ["abc", "\0", "²", "1e5", "-1", "9" * 30])
+def test_a_selected_id_that_is_none_is_refused(panel, text):
+    """Django would look it up as it stands, and fail."""
+    values = {"action": "lift_selected", "_selected_action": [text], "confirmed": "yes"}
+    assert panel.as_("root").post(url(GuardBlock, "changelist"), values).status_code in (302, 400)
+
+
 def test_a_role_counts_in_its_own_project_alone(panel):
     """An owner of one project who is an analyst in another sees no message of the other, nor changes it."""
     owner = User.objects.get(username="owners")

@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from django.db import connection as database
 from django.test import Client
+from django.utils import timezone
 
 from tests import factories
 from tests.contrib.connections.payloads import CODE, FAR, PHONE, USER_ADDRESS, Sent, webhook_headers, zitadel_signature
@@ -23,7 +24,7 @@ from verification.models import (
     Message,
     Recipient,
 )
-from verification.services.delivery import fallback
+from verification.services.delivery import fallback, sweep
 from verification.services.protection.limits import WRONG_PROOFS_PER_MINUTE
 
 pytestmark = pytest.mark.django_db
@@ -371,6 +372,22 @@ def test_a_code_that_does_not_arrive_goes_over_the_next_channel(connect, outbox,
     assert (second.fallback_of_id, second.connection_id) == (first.pk, connected.row.pk)
     assert first.code_encrypted is None and first.fallback_at is None
     assert second.code_encrypted is None and second.fallback_at is None  # it arrived
+
+
+def test_a_code_goes_over_the_next_channel_though_the_time_for_its_receipt_ended_first(connect, outbox, order):
+    """As with WhatsApp, whose receipts are waited for 240 seconds, and a project that falls back after 300."""
+    from providers.base import Result
+
+    outbox.answer("sms first", Result.accepted("x-1"))  # and no receipt
+    connect(LOGTO).call()
+    Message.objects.update(due_at=timezone.now())
+    assert sweep.expire_messages() == 1
+    assert Message.objects.get().status == "expired"
+    assert fallback.send_fallbacks(limit=5) == 0
+    let_seconds_pass(21)
+    assert fallback.send_fallbacks(limit=5) == 1
+    assert [(message.channel, message.code) for message in outbox.messages] == [("sms", CODE), ("voice", CODE)]
+    assert set(Message.objects.values_list("code_encrypted", flat=True)) == {None}
 
 
 def test_what_arrived_does_not_fall_back(connect, outbox, order):

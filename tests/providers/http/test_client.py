@@ -499,6 +499,7 @@ def test_it_classifies_a_status(status, outcome):
         ("Wed, 21 Oct 2015 07:28:00 GMT", None),
         ("Wed, 21 Oct 2015", None),
         ("Fri, 31 Dec 9999 23:59:59 GMT", 3600),
+        ("Mon, 99999999999 Jan 2020 00:00:00 GMT", None),
     ],
 )
 def test_it_reads_retry_after(value, seconds):

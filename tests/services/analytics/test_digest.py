@@ -67,6 +67,8 @@ def test_few_messages_make_no_provider_the_worst(project):
         ("UTC", MONDAY - timedelta(days=1), False),
         ("America/New_York", MONDAY, False),  # half past four there
         ("Asia/Tashkent", MONDAY - timedelta(hours=5), True),
+        ("Pacific/Auckland", datetime(2030, 1, 13, 23, 59, tzinfo=UTC), False),  # Monday noon there, and Sunday in UTC
+        ("Pacific/Auckland", datetime(2030, 1, 14, 0, 0, tzinfo=UTC), True),
     ],
 )
 def test_it_is_told_once_on_monday_from_nine(project, zone, now, is_due):

@@ -128,6 +128,9 @@ def test_right_values_are_taken():
         ("12:00-13:00", "UTC", "2030-01-01T12:30", "2030-01-01T13:00"),
         ("22:00-07:00", "Asia/Tashkent", "2030-01-01T18:00", "2030-01-02T02:00"),  # 23:00 there
         ("22:00-07:00", "Europe/Berlin", "2030-03-30T22:00", "2030-03-31T05:00"),  # the clock moves in that night
+        # They end in the hour that this night has twice, at its first time: the clock shows 02:29 and 02:10 again.
+        ("22:00-02:30", "Europe/Berlin", "2030-10-27T00:29", "2030-10-27T00:30"),
+        ("22:00-02:30", "Europe/Berlin", "2030-10-27T01:10", None),
         ("", "UTC", "2030-01-01T23:00", None),
     ],
 )

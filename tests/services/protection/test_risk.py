@@ -143,6 +143,15 @@ def test_other_channels_are_not_asked_about(api, asking, outbox, project):
     assert len(outbox.messages) == 2 and shop.asked == []
 
 
+@pytest.mark.parametrize("character", ["\0", "\ud800"])
+def test_a_reason_that_no_column_can_hold_is_mended(api, asking, outbox, character):
+    asking(DENY | {"reason": f"a{character}b"})
+    send(api)
+    assert outbox.messages == []
+    assert Message.objects.get().error == "A risk check (Your server) denied it: a\ufffdb."
+    assert Decision.objects.get(rule="risk_check").figures["reason"] == "a\ufffdb"
+
+
 def test_the_first_that_denies_decides_and_the_others_are_spared(api, project, outbox):
     with RiskService({"access_token": "t0ken"}, {"swapped": True}) as network, RiskService(ALLOW) as shop:
         set_project(

@@ -15,7 +15,7 @@ from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.contrib.admin.options import IncorrectLookupParameters
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import BadRequest, PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -186,7 +186,15 @@ class ScopedAdmin(Scoped, ModelAdmin):
         return HttpResponseRedirect(address) if address else None
 
     def response_action(self, request: HttpRequest, queryset: Any) -> Any:
-        """Leave out the selected rows of projects in which the user may look and not act. Deleting judges each row."""
+        """Leave out the selected rows of projects in which the user may look and not act. Deleting judges each row.
+
+        Raises :class:`BadRequest` for a selected id that is none: Django looks up what the form sends.
+        """
+        for text in request.POST.getlist(ACTION_CHECKBOX_NAME):
+            try:
+                self.opts.pk.clean(text, None)
+            except ValidationError:
+                raise BadRequest("A selected row's id is none.") from None
         if isinstance(self.actors, Right) and not request.user.is_superuser:
             queryset = queryset.filter(**{f"{self.project_path}__in": own_project_ids(request, self.actors)})
         return super().response_action(request, queryset)

@@ -19,7 +19,7 @@ LEAST_MESSAGES = 20  # of a provider in the week, below which its share of lost 
 
 
 def raise_due(now: datetime | None = None) -> int:
-    """Raise the digests of the last week where it is Monday from nine on. Return how many."""
+    """Raise the digests of the last week where it is Monday from nine on, and Monday in UTC, too. Return how many."""
     at = now or sql.now()
     projects = Project.objects.filter(alert_digest=True, is_enabled=True, deleted_at=None).order_by("pk")
     return sum(each_alone(projects, lambda project: _raise_if_due(project, at), job=DIGEST))
@@ -27,12 +27,15 @@ def raise_due(now: datetime | None = None) -> int:
 
 def _raise_if_due(project: Project, now: datetime) -> bool:
     local = now.astimezone(ZoneInfo(project.alert_time_zone))
-    if local.weekday() != MONDAY or local.hour < FROM_HOUR:
+    week = week_before(local)
+    if (
+        local.weekday() != MONDAY or local.hour < FROM_HOUR or now < week.until
+    ):  # in Auckland Sunday goes on until 13:00
         return False
     key = f"{local:%G-W%V}"
     if Alert.objects.filter(project=project, kind=DIGEST, key=key).exists():
         return False
-    title, detail = words_of(summarize([project.pk], week_before(local)))
+    title, detail = words_of(summarize([project.pk], week))
     alerts.raise_alert(project_id=project.pk, kind=DIGEST, key=key, title=title, detail=detail)
     return True
 

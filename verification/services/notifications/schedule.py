@@ -37,10 +37,11 @@ def quiet_until(project: Project, kind: str, now: datetime) -> datetime | None:
         return None
     zone = ZoneInfo(project.alert_time_zone)
     first, last = (time.fromisoformat(text) for text in project.alert_quiet_hours.split("-"))
-    local = now.astimezone(zone)
-    for day in (local.date() - timedelta(days=1), local.date()):
-        begins = datetime.combine(day, first, zone)
-        ends = datetime.combine(day if first < last else day + timedelta(days=1), last, zone)
-        if begins <= local < ends:
-            return ends.astimezone(UTC)
+    today = now.astimezone(zone).date()
+    for day in (today - timedelta(days=1), today):
+        # Compared in UTC: by the zone's own clock, an hour that autumn repeats would end before it has begun.
+        begins = datetime.combine(day, first, zone).astimezone(UTC)
+        ends = datetime.combine(day if first < last else day + timedelta(days=1), last, zone).astimezone(UTC)
+        if begins <= now < ends:
+            return ends
     return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
@@ -29,6 +30,7 @@ from verification.core.addresses import mask
 from verification.core.caching import TTLCache
 from verification.core.crypto import DecryptionFailed, decrypt
 from verification.models import Message, Project, RiskVerdict, Session
+from verification.models.guard import RISK_REASON_MAX_LENGTH
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 from verification.services.protection.recipient import RecipientPolicy
@@ -44,7 +46,8 @@ TOKEN_SECONDS = 240.0  # operators' tokens live for minutes at the least
 
 STOPPED = "A risk check ("  # how the error of a message begins that was not sent because of one
 
-_tokens: TTLCache[int, str] = TTLCache(fresh_seconds=TOKEN_SECONDS)  # by project
+# By project and account, so that no other server gets a token that the account before was given.
+_tokens: TTLCache[tuple[int, RiskAccount], str] = TTLCache(fresh_seconds=TOKEN_SECONDS)
 
 
 def why_not_to_send(message: ClaimedMessage, policy: RecipientPolicy) -> str:
@@ -113,6 +116,7 @@ def _ask(project: ProjectConfig, message: ClaimedMessage, name: str, question: Q
         return Judgement(Verdict.UNKNOWN, "the checks of the day are used up")
     began = time.monotonic()
     judgement = _judgement(project, name, question)
+    judgement = replace(judgement, reason=sql.text(judgement.reason, RISK_REASON_MAX_LENGTH))
     price = _price_of(project, name) if judgement.verdict is not Verdict.UNKNOWN else None
     RiskVerdict.objects.create(
         message_id=message.id,
@@ -120,7 +124,7 @@ def _ask(project: ProjectConfig, message: ClaimedMessage, name: str, question: Q
         recipient_id=message.recipient_id,
         check_name=name,
         verdict=judgement.verdict.value,
-        reason=sql.text(judgement.reason, 200),
+        reason=judgement.reason,
         latency_ms=round((time.monotonic() - began) * 1000),
         price=price and price[0],
         currency=price[1] if price else "",
@@ -138,7 +142,7 @@ def _judgement(project: ProjectConfig, name: str, question: Question) -> Judgeme
         return Judgement(Verdict.UNKNOWN, str(error))
     judgement = CHECKS[name].ask(question, account, http=http_client(), **means)
     if name == "camara_sim_swap" and judgement.verdict is Verdict.UNKNOWN:
-        _tokens.drop(project.id)  # it may have been revoked
+        _tokens.drop((project.id, account))  # it may have been revoked
     return judgement
 
 
@@ -158,7 +162,7 @@ def _means(project: ProjectConfig, name: str, account: RiskAccount) -> dict[str,
     """
     if name == "camara_sim_swap":
         load = partial(camara_sim_swap.access_token, account, http=http_client())
-        return {"token": _tokens.get(project.id, load)}
+        return {"token": _tokens.get((project.id, account), load)}
     if name == "callback":
         secrets = [secret for secret, _ in live_webhook_secrets(Project(pk=project.id, public_id=project.public_id))]
         return {"sign": partial(_signed, secrets)}

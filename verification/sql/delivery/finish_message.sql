@@ -172,7 +172,10 @@ BEGIN
                 claimed_at = NULL,
                 due_at = v_now,
                 finished_at = v_now,
-                code_encrypted = NULL,
+                -- As in finish_message: the next channel may have to take a code whose receipt did not come in time.
+                code_encrypted = CASE
+                    WHEN before.status = 'sent' AND m.fallback_at IS NOT NULL AND m.session_id IS NULL THEN m.code_encrypted
+                END,
                 is_counted = m.is_counted AND (m.lost_leases > 0 OR before.claimed_at IS NOT NULL OR EXISTS (
                     SELECT FROM verification_deliveryattempt AS attempt
                     WHERE attempt.message_id = m.id AND attempt.outcome IN ('accepted', 'unknown')
