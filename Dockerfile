@@ -21,7 +21,7 @@ RUN groupadd --system --gid 10001 watchword \
     && install --directory --owner=watchword --mode=0700 /metrics
 USER 10001:10001
 EXPOSE 8000
-# Of a web process; workers are asked by `manage.py health --worker`, see compose.yaml.
+# Of a web process. A worker is probed by the age of a file that it touches, see compose.yaml.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
 CMD ["python", "manage.py", "web", "--host", "0.0.0.0", "--port", "8000", "--workers", "4", "--preload"]
