@@ -16,7 +16,6 @@ ROOT = Path(__file__).resolve().parent.parent
 BASE_URL = "https://codes.example.com"  # the installation of the guides' examples
 # Settings without which Django does not start; nothing of them comes to a page.
 STAND_INS = {
-    "WATCHWORD_ENV": "development",
     "DEBUG": "true",
     "BASE_URL": BASE_URL,
 }
