@@ -380,6 +380,7 @@ def test_a_code_goes_over_the_next_channel_though_the_time_for_its_receipt_ended
 
     outbox.answer("sms first", Result.accepted("x-1"))  # and no receipt
     connect(LOGTO).call()
+    assert [message.channel for message in outbox.messages] == ["sms"]
     Message.objects.update(due_at=timezone.now())
     assert sweep.expire_messages() == 1
     assert Message.objects.get().status == "expired"

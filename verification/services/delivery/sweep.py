@@ -39,7 +39,7 @@ def wipe_codes() -> int:
 def _in_batches(function: str) -> int:
     total = 0
     while True:
-        done: int = sql.call(function, limit=BATCH)[0]
+        done: int = sql.value(function, limit=BATCH)
         total += done
         if done < BATCH:
             return total
