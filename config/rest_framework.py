@@ -6,7 +6,7 @@ REST_FRAMEWORK: dict[str, Any] = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["verification.api.authentication.KeyAuthentication"],
     "DEFAULT_PARSER_CLASSES": ["verification.api.parsers.StrictJSONParser"],
     "DEFAULT_RENDERER_CLASSES": ["verification.api.renderers.JSONRenderer"],
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "verification.api.renderers.OnlyOne",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "verification.api.renderers.IgnoreClientContentNegotiation",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "verification.api.exceptions.handle",
     "UNAUTHENTICATED_USER": None,

@@ -24,7 +24,7 @@ except (ImproperlyConfigured, EmbeddedUnavailable) as error:
 django_application = get_wsgi_application()
 
 from providers import registry  # noqa: E402
-from verification.api.wsgi import LateRequest, with_length_of_chunked_body, with_readable_content_type  # noqa: E402
+from verification.api.wsgi import LazyQueryRequest, with_length_of_chunked_body, with_readable_content_type  # noqa: E402
 from verification.core import addresses  # noqa: E402  (needs the loaded settings)
 from verification.services.maintenance import health, key_ring  # noqa: E402
 
@@ -38,5 +38,5 @@ addresses.warm()
 registry.failures()
 health.expected_migrations()
 get_resolver().url_patterns  # noqa: B018
-django_application.request_class = LateRequest
+django_application.request_class = LazyQueryRequest
 application = with_readable_content_type(with_length_of_chunked_body(django_application))

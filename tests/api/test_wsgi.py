@@ -13,7 +13,7 @@ from django.test import RequestFactory
 from tests.conftest import load_application
 from verification.api.wsgi import (
     UNREADABLE_CONTENT_TYPE,
-    CutOff,
+    IncompleteBody,
     with_length_of_chunked_body,
     with_readable_content_type,
 )
@@ -58,7 +58,9 @@ def test_of_a_chunked_body_no_more_is_read_than_shows_that_it_is_too_large():
 
 
 def test_a_chunked_body_that_is_cut_off_is_told_to_who_reads_it():
-    seen = passed_on(with_length_of_chunked_body, **{"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": CutOff()})
+    seen = passed_on(
+        with_length_of_chunked_body, **{"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": IncompleteBody()}
+    )
     with pytest.raises(UnreadablePostError):
         WSGIRequest(RequestFactory()._base_environ(**seen)).read()
 

@@ -99,7 +99,7 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
             return ApiError("parse_error", "The request cannot be read.")
         case _:
             return refusal_of_error(
-                error, request_id=request_ids.request_id_of(request), endpoint=logs.endpoint_of(request)
+                error, request_id=request_ids.request_id_of(request), endpoint=logs.logged_path(request)
             )
 
 

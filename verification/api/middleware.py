@@ -53,7 +53,7 @@ def request_id(request: HttpRequest) -> str:
 
 
 class TracingMiddleware:
-    """Answers within a span, named by the endpoint: the path may hold a secret. Machines ask too often for that."""
+    """Answers within a span, named by the endpoint: the path may hold a secret. Probes and scrapes get no span."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response

@@ -18,8 +18,8 @@ from django.http.response import HttpResponseBase
 from verification.api.middleware import is_for_api
 
 
-class OfPages:
-    """Hands the API's requests on as they are."""
+class SkipForApi:
+    """Passes a request to the API on, past the class that this one is put before."""
 
     get_response: Any
 
@@ -29,20 +29,20 @@ class OfPages:
         return super().__call__(request)  # type: ignore[misc, no-any-return]
 
 
-class PagePolicyMiddleware(OfPages, CSPMiddleware):
+class PagePolicyMiddleware(SkipForApi, CSPMiddleware):
     """django-csp's, which puts a policy together at every answer, for those that have none yet."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         return response if POLICY_HEADER in response else super().process_response(request, response)
 
 
-class PageSessionMiddleware(OfPages, SessionMiddleware):
+class PageSessionMiddleware(SkipForApi, SessionMiddleware):
     pass
 
 
-class PageUserMiddleware(OfPages, AuthenticationMiddleware):
+class PageUserMiddleware(SkipForApi, AuthenticationMiddleware):
     pass
 
 
-class PageMessageMiddleware(OfPages, MessageMiddleware):
+class PageMessageMiddleware(SkipForApi, MessageMiddleware):
     pass

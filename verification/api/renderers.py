@@ -13,7 +13,7 @@ from rest_framework.renderers import JSONRenderer as StandardRenderer
 from rest_framework.request import Request
 
 
-class OnlyOne(BaseContentNegotiation):
+class IgnoreClientContentNegotiation(BaseContentNegotiation):
     """Takes the view's parser, which judges the content type itself, and its renderer."""
 
     def select_parser(self, request: Request, parsers: Iterable[BaseParser]) -> BaseParser:

@@ -43,7 +43,7 @@ def with_length_of_chunked_body(application: Application) -> Application:
                 # One byte more than is allowed is refused by who reads it.
                 body = environ["wsgi.input"].read(longest_body(environ.get("PATH_INFO", "")) + 1)
             except OSError:
-                environ |= {"wsgi.input": CutOff(), "CONTENT_LENGTH": "1"}
+                environ |= {"wsgi.input": IncompleteBody(), "CONTENT_LENGTH": "1"}
             else:
                 environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
         return application(environ, start_response)
@@ -51,7 +51,7 @@ def with_length_of_chunked_body(application: Application) -> Application:
     return wrapped
 
 
-class LateRequest(WSGIRequest):
+class LazyQueryRequest(WSGIRequest):
     """Django's request, whose query is UTF-8 whatever charset the content type names, and is read when it is needed.
 
     Django would read it in that charset, and at once: what cannot be read is then answered by no handler. In UTF-16 it
@@ -67,7 +67,7 @@ class LateRequest(WSGIRequest):
         self._encoding = charset if codecs.lookup(charset).name == "utf-16" else None
 
 
-class CutOff:
+class IncompleteBody:
     """A body that did not arrive whole. Django's request tells who reads it, as of one that had a length."""
 
     def read(self, size: int = -1) -> bytes:

@@ -54,7 +54,7 @@ def may_log() -> bool:
     return is_left
 
 
-def endpoint_of(request: HttpRequest | None) -> str:
+def logged_path(request: HttpRequest | None) -> str:
     """Return the endpoint without what stands in its path."""
     match = request.resolver_match if request else None
     return f"/{match.route}" if match else "unknown"
@@ -68,7 +68,7 @@ def log_refusal(request: HttpRequest, *, code: str, status: int) -> None:
         "code": code,
         "status": status,
         "method": request.method if request.method in METHODS else "other",
-        "path": endpoint_of(request),
+        "path": logged_path(request),
         "project": getattr(request, "project_id", None),
     }
     log.info("refused", extra=fields)
@@ -90,5 +90,5 @@ class ForgedForms(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple) and len(record.args) == 2:  # the reason and the path
-            record.args = record.args[0], endpoint_of(getattr(record, "request", None))
+            record.args = record.args[0], logged_path(getattr(record, "request", None))
         return may_log()

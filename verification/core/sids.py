@@ -23,7 +23,7 @@ def of_project(kind: str, public_id: object) -> str:
 
 
 def of_key(digest: bytes | memoryview) -> str:
-    """Return the SID of a key, from its digest as it is stored. It counts nothing and leads back to nothing."""
+    """Return the SID of a key, from its digest as it is stored. It tells neither the key nor the number of keys."""
     return KEY + hashlib.sha256(b"sid of a key:" + bytes(digest)).hexdigest()[:DIGITS]
 
 

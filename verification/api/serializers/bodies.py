@@ -61,8 +61,3 @@ class ChannelRequestSerializer(RequestSerializer):
             sentence = "This and `type` name two channels. Give one of the two names."
             raise ValidationError({"channel": [ErrorDetail(sentence, "invalid")]})
         return fields | {"channel": named}
-
-
-def names(them: tuple[str, ...], sentence: str) -> dict[str, str]:
-    """Return the same sentence for each of the names."""
-    return dict.fromkeys(them, sentence)

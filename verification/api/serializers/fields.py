@@ -62,7 +62,7 @@ class StrictField:
     """A field whose ``to_internal_value`` says all there is to say of a value. Its validators only describe it."""
 
     def run_validators(self, value: object) -> None:
-        """Judge nothing twice."""
+        """Skip them: ``to_internal_value`` has checked the value."""
 
 
 class StrictCharField(StrictField, serializers.CharField):

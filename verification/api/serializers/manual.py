@@ -11,7 +11,6 @@ from verification.api.serializers.bodies import (
     RECIPIENT_IS_TO,
     RECIPIENT_NAMES,
     RequestSerializer,
-    names,
 )
 from verification.api.serializers.fields import (
     CalledUrlField,
@@ -38,7 +37,7 @@ ENVELOPE = r"^aes256:[A-Za-z0-9+/]{16}:[A-Za-z0-9+/]{6}(==|[A-Za-z0-9+/]{2}):[A-
 
 
 class ManualSendRequest(RequestSerializer):
-    not_taken = names(RECIPIENT_NAMES, RECIPIENT_IS_TO) | names(
+    not_taken = dict.fromkeys(RECIPIENT_NAMES, RECIPIENT_IS_TO) | dict.fromkeys(
         LANGUAGE_NAMES, "The message is in the recipient's language, else in the project's. Leave this out."
     )
 

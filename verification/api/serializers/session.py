@@ -12,7 +12,6 @@ from verification.api.serializers.bodies import (
     RECIPIENT_NAMES,
     ChannelRequestSerializer,
     RequestSerializer,
-    names,
 )
 from verification.api.serializers.fields import (
     ChannelField,
@@ -78,7 +77,7 @@ class SessionQuery(serializers.Serializer[Any]):
 
 
 class SessionCreateRequest(ChannelRequestSerializer):
-    not_taken = names(RECIPIENT_NAMES, RECIPIENT_IS_TO) | names(
+    not_taken = dict.fromkeys(RECIPIENT_NAMES, RECIPIENT_IS_TO) | dict.fromkeys(
         LANGUAGE_NAMES, "Send the user's languages in the header `Accept-Language`."
     )
 
@@ -117,7 +116,9 @@ class SessionCreateResponse(serializers.Serializer[Any]):
 
 
 class SessionSendRequest(ChannelRequestSerializer):
-    not_taken = names(RECIPIENT_NAMES, "The code goes to the session's recipient. Leave this out.") | names(
+    not_taken = dict.fromkeys(
+        RECIPIENT_NAMES, "The code goes to the session's recipient. Leave this out."
+    ) | dict.fromkeys(
         LANGUAGE_NAMES, "The message is in the session's language, which create chose by `Accept-Language`."
     )
 
@@ -134,7 +135,9 @@ class SessionSendResponse(serializers.Serializer[Any]):
 
 
 class SessionCheckRequest(RequestSerializer):
-    not_taken = names(RECIPIENT_NAMES, "The code is that of the session, which has its recipient. Leave this out.")
+    not_taken = dict.fromkeys(
+        RECIPIENT_NAMES, "The code is that of the session, which has its recipient. Leave this out."
+    )
 
     session_id = SessionIdField(help_text=SESSION)
     code = StrictCharField(
@@ -228,7 +231,7 @@ class SessionDelivery(serializers.Serializer[Any]):
 
 
 class SessionVerifyRequest(RequestSerializer):
-    not_taken = names(RECIPIENT_NAMES, "The answer says who was verified. Compare it with this on your side.")
+    not_taken = dict.fromkeys(RECIPIENT_NAMES, "The answer says who was verified. Compare it with this on your side.")
 
     verify_token = UuidField(help_text="The token from session/check: a UUID, written in lower case.")
 

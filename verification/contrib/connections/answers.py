@@ -23,7 +23,7 @@ def written(answer: Answer) -> HttpResponse:
 
 def refused(error: Exception, request: HttpRequest, system: System | None) -> HttpResponse:
     """Answer what the address raised, and note a refusal for its owner. Nothing is rolled back: counts stay counted."""
-    refusal = refusal_of_error(error, request_id=request_ids.request_id_of(request), endpoint=logs.endpoint_of(request))
+    refusal = refusal_of_error(error, request_id=request_ids.request_id_of(request), endpoint=logs.logged_path(request))
     record_refusal(refusal)
     metrics.count_refusal(refusal.problem_code)
     if refusal.status < 500:  # refusal_of_error has logged the others, with their cause

@@ -52,7 +52,7 @@ def refused(error: Exception, request: HttpRequest) -> JsonResponse:
     if isinstance(error, UnsupportedParameter):
         logs.log_refusal(request, code="unsupported_parameter", status=403)
         return _error(403, 60204, f"Service does not support this feature: {error}")
-    refusal = refusal_of_error(error, request_id=request_ids.request_id_of(request), endpoint=logs.endpoint_of(request))
+    refusal = refusal_of_error(error, request_id=request_ids.request_id_of(request), endpoint=logs.logged_path(request))
     record_refusal(refusal)
     metrics.count_refusal(refusal.problem_code)
     status, code, words = CATALOGUE[refusal.problem_code].twilio or TWILIO_INTERNAL_ERROR

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
 from django.db import DatabaseError, InterfaceError
@@ -138,20 +139,14 @@ log = logging.getLogger(__name__)
 EVENTS_PER_MINUTE = 60
 
 
-class RecordedRefusals:
-    """A context in which each refusal that is raised is recorded, as :func:`record_refused` does."""
-
-    __slots__ = ("project", "session_id", "to")
-
-    def __init__(self, project: ProjectConfig, *, to: str, session_id: str | None = None) -> None:
-        self.project, self.to, self.session_id = project, to, session_id
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, ApiError):
-            record_refused(self.project, error, to=self.to, session_id=self.session_id)
+@contextmanager
+def recorded_refusals(project: ProjectConfig, *, to: str, session_id: str | None = None) -> Iterator[None]:
+    """Record each refusal that is raised in the block, as :func:`record_refused` does."""
+    try:
+        yield
+    except ApiError as refusal:
+        record_refused(project, refusal, to=to, session_id=session_id)
+        raise
 
 
 def record_refused(project: ProjectConfig, refusal: ApiError, *, to: str, session_id: str | None = None) -> None:

@@ -16,7 +16,7 @@ from verification.models import Session
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges, limits
-from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
+from verification.services.protection.eligibility import recorded_refusals, refusal_of, require_sending
 from verification.services.protection.recipient import RecipientPolicy, forget_bot, policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import ChannelAnswer, session_channels, usable_channels
@@ -99,7 +99,7 @@ def create_session(project: ProjectConfig, address: Address, options: CreateOpti
     stopped). Raises ``rate_limited`` for the client address, the project's second, or a spent budget of the day.
     """
     policy = policy_for(project, address, client_address=options.client_address)
-    with RecordedRefusals(project, to=address.text):
+    with recorded_refusals(project, to=address.text):
         create = _admit(policy, options)
         row = _open_or_find(create)
         is_code_renewed = False

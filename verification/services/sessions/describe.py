@@ -1,4 +1,4 @@
-"""What a session is told as: the channels it can use, and its settings."""
+"""Describes a session for the API: its channels, its deliveries and its settings."""
 
 from __future__ import annotations
 

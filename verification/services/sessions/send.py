@@ -12,7 +12,7 @@ from verification.core.errors import ApiError
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import challenges
-from verification.services.protection.eligibility import RecordedRefusals, refusal_of, require_sending
+from verification.services.protection.eligibility import recorded_refusals, refusal_of, require_sending
 from verification.services.protection.recipient import RecipientPolicy, policy_for
 from verification.services.records import traceparents
 from verification.services.sessions.channels import ChannelAnswer, bot_link, session_channel, usable_channels
@@ -49,7 +49,7 @@ def resend_code(project: ProjectConfig, session_id: str, options: ResendOptions)
     """
     session = find_open(project, session_id)
     policy = policy_for(project, session.address, client_address=options.client_address, is_test=session.is_test)
-    with RecordedRefusals(project, to=session.address.text, session_id=session.id):
+    with recorded_refusals(project, to=session.address.text, session_id=session.id):
         channel = _channel_for(policy, session, options.channel_type)
         is_required = challenges.is_required(policy)
         used_answer = challenges.verify(policy, options.challenge_token, is_required=is_required)
