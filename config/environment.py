@@ -70,7 +70,7 @@ class Environment(environ.FileAwareEnv):  # type: ignore[misc]  # it has no type
             raise ImproperlyConfigured(f"{name} is one of: {', '.join(choices)}.")
         return value
 
-    def some(self, name: str, choices: Iterable[str]) -> Any:
+    def choices(self, name: str, choices: Iterable[str]) -> Any:
         """Some of the choices, separated by commas; none by default."""
         values = self.list(name, default=[])
         if not set(values) <= set(choices):

@@ -100,7 +100,7 @@ CONTRIB = (
     "text_trials",
     "twilio",
 )  # the apps in verification/contrib
-WITHOUT_APPS = env.some("WITHOUT_APPS", CONTRIB)
+WITHOUT_APPS = env.choices("WITHOUT_APPS", CONTRIB)
 PUBLIC_DEMO_APPS = ["verification.contrib.public_demo"] if IS_PUBLIC_DEMO else []
 INSTALLED_APPS = [
     "unfold.apps.BasicAppConfig",

@@ -98,7 +98,7 @@ class AlertServiceAdmin(ScopedAdmin):
     def save_model(self, request: HttpRequest, obj: AlertService, form: Any, change: bool) -> None:
         """Store the row. One that is one too many is refused before the insert, in the same transaction."""
         if not change:
-            alert_services.require_place(obj.project)
+            alert_services.require_room_for_service(obj.project)
         if secret := form.cleaned_data.get("new_secret"):
             obj.secret = alert_services.seal(obj, secret)
         super().save_model(request, obj, form, change)

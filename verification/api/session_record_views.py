@@ -10,7 +10,7 @@ from verification.api.reference import session_record_operations as operations
 from verification.api.serializers.session_record import SessionList, SessionListQuery, SessionRecord
 from verification.models import SessionState
 from verification.services.sessions import session_records
-from verification.services.sessions.session_records import Wanted
+from verification.services.sessions.session_records import SessionFilter
 
 
 class SessionListView(SecretKeyView):
@@ -18,7 +18,7 @@ class SessionListView(SecretKeyView):
     def get(self, request: Request) -> Response:
         query = self.query(request, SessionListQuery, self.project)
         state = query.get("state")
-        wanted = Wanted(
+        wanted = SessionFilter(
             limit=query["limit"],
             after=query.get("after"),
             address=query.get("to"),

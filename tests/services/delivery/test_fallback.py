@@ -178,14 +178,14 @@ def test_each_channel_is_tried_once(api, outbox):
 
 def failing(monkeypatch, error):
     """Let the first that is sent fail."""
-    errors, send = iter([error]), sending.send_on_our_own
+    errors, send = iter([error]), sending.resend_automatically
 
     def send_or_fail(**what):
         for found in errors:
             raise found
         send(**what)
 
-    monkeypatch.setattr(sending, "send_on_our_own", send_or_fail)
+    monkeypatch.setattr(sending, "resend_automatically", send_or_fail)
 
 
 def test_nothing_is_lost_where_a_worker_dies_or_the_database_goes_away(api, outbox, monkeypatch):

@@ -8,7 +8,7 @@ from tests import factories
 from verification.core import addresses
 from verification.services.projects.snapshot import load_project
 from verification.services.sessions import session_records
-from verification.services.sessions.session_records import SessionState, Wanted
+from verification.services.sessions.session_records import SessionFilter, SessionState
 
 ROWS = 30_000  # half of them the project's
 LIMIT, LOOK = 20, 100
@@ -58,7 +58,7 @@ def test_an_index_has_what_is_asked_for(filled, monkeypatch, asked):
         "none of the state": {"state": SessionState.CANCELLED},
     }[asked]
     with CaptureQueriesContext(connection) as statements:
-        found = session_records.list_sessions(project, Wanted(limit=LIMIT, **wanted))
+        found = session_records.list_sessions(project, SessionFilter(limit=LIMIT, **wanted))
     assert len(found.sessions) == {"to": 1, "reference": 1, "none of the state": 0}.get(asked, LIMIT)
     for statement in statements:
         with connection.cursor() as cursor:

@@ -38,7 +38,7 @@ from verification.core.formats import grouped
 from verification.models import Project, Right
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE
-from verification.services.projects.projects import equip
+from verification.services.projects.projects import create_first_keys
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -211,7 +211,7 @@ class ProjectAdmin(ScopedAdmin):
     def response_add(self, request: HttpRequest, obj: Project, post_url_continue: str | None = None) -> HttpResponse:
         """Show its first keys and its webhook secret, as createproject prints them. A reload finds the name taken."""
         choose(request, obj.pk)
-        new = equip(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
+        new = create_first_keys(obj, by=request.user)  # type: ignore[arg-type]  # a page of the panel has a user
         self.log_change(request, obj, gettext_noop("Created the first API key, secret key and webhook secret"))
         text = format_html(
             _(

@@ -42,7 +42,7 @@ from verification.core.numbers import whole_number
 from verification.models import ChannelType, Project, Provider, Right
 from verification.services.delivery.polling import BOT_TYPE
 from verification.services.providers import editing
-from verification.services.providers.accounts import bring_channel, check_provider, is_known
+from verification.services.providers.accounts import check_provider, ensure_channel, is_known
 
 COST = (
     gettext_lazy("Cost"),
@@ -214,7 +214,7 @@ class ProviderAdmin(ChannelColumn, ProviderTypeColumn, ScopedAdmin):
 
     def save_model(self, request: HttpRequest, obj: Provider, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if not change and (channel := bring_channel(obj)):
+        if not change and (channel := ensure_channel(obj)):
             self.message_user(
                 request, _("The channel {channel} was added to the project.").format(channel=channel), messages.INFO
             )

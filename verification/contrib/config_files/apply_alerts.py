@@ -47,7 +47,7 @@ def _bring(context: ApplyContext, found: AlertService | None, values: Mapping[st
             row.secret = alert_services.seal(row, text)
             changed.append("secret")
         if found is None:
-            alert_services.require_place(context.project)
+            alert_services.require_room_for_service(context.project)
     if changed:
         for name, sentence in alert_services.check_service(row.kind, text or "", row.chat).items():
             raise context.refuse((*path, sections.ADDRESS if name == "secret" else name), sentence)

@@ -109,7 +109,7 @@ def send_next_channel(project: ProjectConfig, session_id: str, *, used: Collecti
     """
 
     def send_over(channel_type: str) -> None:
-        send.send_on_our_own(project=project, session_id=session_id, channel_type=channel_type, keeps_code=True)
+        send.resend_automatically(project=project, session_id=session_id, channel_type=channel_type, keeps_code=True)
 
     return _over_next_channel(project, used, send_over)
 

@@ -21,7 +21,7 @@ from django.db import transaction
 from providers.adapters.inbox import InboxMessage, read
 from verification.models import ApiKey, ChannelType, EventType, Membership, Message, Project, Provider
 from verification.services.projects.keys import digest_of
-from verification.services.projects.projects import NewProject, create_project, equip
+from verification.services.projects.projects import NewProject, create_first_keys, create_project
 from verification.services.providers.accounts import add_provider, add_sandbox
 from verification.services.providers.store import ProviderStore
 
@@ -133,7 +133,7 @@ def _make_project(user: User) -> NewProject:
     project = Project.objects.filter(name=PROJECT_NAME).first()
     if project is not None:
         Membership.objects.get_or_create(project=project, user=user)
-        return equip(project, by=user)
+        return create_first_keys(project, by=user)
     new = create_project(name=PROJECT_NAME, owner=user, is_sandbox=True)
     for channel in ChannelType.values:
         for provider_type, name, priority, values in PROVIDERS:

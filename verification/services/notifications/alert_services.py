@@ -58,7 +58,7 @@ def seal(service: AlertService, secret: str) -> bytes:
     return encrypt(secret, binding=crypto.alert_service_binding(service.uuid))
 
 
-def require_place(project: Project) -> None:
+def require_room_for_service(project: Project) -> None:
     """Raises :class:`UserError` where the project has as many as it may. Call it in the transaction of the insert."""
     refusal = _(
         "A project can have at most {max_alert_services} chats and services for alerts. Delete one first."

@@ -42,7 +42,7 @@ def create_project(*, name: str, owner: User | None = None, is_sandbox: bool = F
     if owner is not None:
         # Else nobody could show an address or export what is stored about a person, nor give that right to anybody.
         Membership.objects.create(project=project, user=owner, sees_addresses=True)
-    return equip(project, by=owner)
+    return create_first_keys(project, by=owner)
 
 
 @transaction.atomic
@@ -64,7 +64,7 @@ def _make(name: str, *, is_sandbox: bool = False) -> Project:
     return project
 
 
-def equip(project: Project, *, by: User | None) -> NewProject:
+def create_first_keys(project: Project, *, by: User | None) -> NewProject:
     """Give a project what its app and its server start with: a key of each kind and a webhook secret."""
     return NewProject(
         project,

@@ -94,7 +94,7 @@ def add_provider(
         capacity.require_connections(provider)
         require_free_name(provider)
         provider.save()
-        bring_channel(provider)
+        ensure_channel(provider)
         if project is not None and daily_budget is not None:
             require_budget_below_ceiling(daily_budget)
             Channel.objects.filter(project=project, type=channel).update(daily_budget=daily_budget)
@@ -104,7 +104,7 @@ def add_provider(
 MAX_POSITION = 32_767  # that a PositiveSmallIntegerField holds
 
 
-def bring_channel(provider: Provider) -> Channel | None:
+def ensure_channel(provider: Provider) -> Channel | None:
     """Make the channel that a project's new provider serves. None where the project has it, and for the system's."""
     if provider.project is None:
         return None

@@ -68,7 +68,9 @@ def resend_code(project: ProjectConfig, session_id: str, options: ResendOptions)
         )
 
 
-def send_on_our_own(*, project: ProjectConfig, session_id: str, channel_type: str, keeps_code: bool = False) -> None:
+def resend_automatically(
+    *, project: ProjectConfig, session_id: str, channel_type: str, keeps_code: bool = False
+) -> None:
     """Send the session's code again without a caller, so nobody is asked for a challenge. Raises as a re-send does.
 
     ``keeps_code``: also where the project draws a new code for each send.
@@ -101,7 +103,7 @@ def queue_code(
 ) -> Any:
     """Queue the code over ``channel`` and wake a worker, or raise the refusal.
 
-    ``keeps_code``: as in :func:`send_on_our_own`.
+    ``keeps_code``: as in :func:`resend_automatically`.
     ``may_ask``: after too many wrong codes, ask the caller for a challenge. That helps only one who has sent no answer.
     """
     project = policy.project

@@ -61,7 +61,7 @@ class SessionDetails:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class SessionFilter:
     """Which sessions are listed: all that None leaves open. ``after`` is the id of a session that came before."""
 
     limit: int
@@ -91,7 +91,7 @@ def read(project: ProjectConfig, session_id: str) -> SessionDetails:
     return found[0]
 
 
-def list_sessions(project: ProjectConfig, wanted: Wanted) -> SessionPage:
+def list_sessions(project: ProjectConfig, wanted: SessionFilter) -> SessionPage:
     """Return the project's next sessions. Of one state a page may have few, or none, though more follow.
 
     Raises ``session_not_found`` for an ``after`` that the project does not have, or has no longer.
@@ -131,7 +131,7 @@ def close(project: ProjectConfig, session_id: str) -> None:
         raise refusal(row.outcome)
 
 
-def _in_order(project: ProjectConfig, wanted: Wanted) -> SessionQuerySet:
+def _in_order(project: ProjectConfig, wanted: SessionFilter) -> SessionQuerySet:
     """Return the sessions by the index that has them: of a recipient, of a reference, or of the project."""
     rows = Session.objects.filter(project_id=project.id).order_by(*_ORDER)
     if wanted.address is not None:

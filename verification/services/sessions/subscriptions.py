@@ -167,7 +167,7 @@ def _send_waiting_code(provider: Provider, session: Session) -> None:
     if session.awaited_channel != provider.channel:
         return
     try:
-        send.send_on_our_own(project=project, session_id=session.pk, channel_type=provider.channel)
+        send.resend_automatically(project=project, session_id=session.pk, channel_type=provider.channel)
     except ApiError as refusal:
         record_refusal(refusal)
         record_refused(project, refusal, to=session.recipient.address, session_id=session.pk)
