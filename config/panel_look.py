@@ -1,24 +1,33 @@
 """The look of the panel, as Unfold, its theme, reads it: titles, icons, scripts, menu and colours."""
 
+from collections.abc import Callable
 from typing import Any
+
+from django.templatetags.static import static
+
+
+def _file(name: str) -> Callable[..., str]:
+    """Return a function, as Unfold wants, that returns the address of one of our static files."""
+    return lambda request: static(f"verification/{name}")
+
 
 UNFOLD: dict[str, Any] = {
     "SITE_TITLE": "Watchword",
     "SITE_HEADER": "Watchword",
     "SITE_URL": "",
-    "SITE_ICON": "verification.admin.base.navigation.logo",
-    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "verification.admin.base.navigation.logo"}],
-    "STYLES": ["verification.admin.base.navigation.styles", "verification.admin.base.navigation.list_styles"],
+    "SITE_ICON": _file("logo.svg"),
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": _file("logo.svg")}],
+    "STYLES": [_file("admin/panel.css"), _file("admin/lists.css")],
     "SCRIPTS": [
-        "verification.admin.base.navigation.copy_script",
-        "verification.admin.base.navigation.country_script",
-        "verification.admin.base.navigation.landmark_script",
-        "verification.admin.base.navigation.find_script",
-        "verification.admin.base.navigation.time_zone_script",
-        "verification.admin.base.navigation.preset_script",
-        "verification.admin.base.navigation.picker_script",
-        "verification.admin.base.navigation.colour_script",
-        "verification.admin.base.navigation.shown_when_script",
+        _file("admin/copy.js"),
+        _file("admin/countries.js"),
+        _file("admin/landmarks.js"),
+        _file("admin/find.js"),
+        _file("admin/time_zone.js"),
+        _file("admin/presets.js"),
+        _file("admin/picker.js"),
+        _file("admin/colour.js"),
+        _file("admin/shown_when.js"),
     ],
     "SHOW_HISTORY": True,
     "SHOW_VIEW_ON_SITE": False,

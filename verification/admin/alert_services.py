@@ -88,7 +88,7 @@ class AlertServiceAdmin(ScopedAdmin):
         more = context_of(request) if self.has_view_permission(request) else {}
         projects = [group.project for group in more.get("groups", ())]
         if len(projects) == 1:
-            page: Any = self.admin_site._registry[Project]
+            page: Any = self.admin_site.get_model_admin(Project)
             more |= page.beside(request, projects[0])
         return super().changelist_view(request, {**more, **(extra_context or {})})
 

@@ -90,7 +90,7 @@ def _projects(request: HttpRequest) -> Iterator[dict[str, str]]:
 
 
 def _providers(request: HttpRequest) -> Iterator[dict[str, str]]:
-    model_admin: Any = admin.site._registry[Provider]
+    model_admin: Any = admin.site.get_model_admin(Provider)
     kind = _("Provider") + SEPARATOR
     if model_admin.has_view_permission(request):
         rows = model_admin.of_chosen_project(model_admin.get_queryset(request), request).select_related("project")
@@ -105,7 +105,7 @@ def _of_project(request: HttpRequest) -> Iterator[dict[str, str]]:
     project = own_projects(request.user, Right.CHANGE).filter(pk=chosen).first() if chosen else None
     if project is None:
         return
-    model_admin: Any = admin.site._registry[Project]
+    model_admin: Any = admin.site.get_model_admin(Project)
     kind = _("Setting") + SEPARATOR
     for name, part, link in model_admin.settings_of(project):
         title = capfirst(str(label_for_field(name, Project)))
@@ -114,7 +114,7 @@ def _of_project(request: HttpRequest) -> Iterator[dict[str, str]]:
         yield _entry(page.title, project, page.icon, page.link, ALSO_CALLED.get(page.name, ""))
         if page.name == "show_people":
             yield _entry(_("Invite someone"), page.title, page.icon, page.link)
-    if admin.site._registry[Channel].has_view_permission(request):
+    if admin.site.get_model_admin(Channel).has_view_permission(request):
         yield _entry(
             _("Message and cost limits"),
             _("Channels"),

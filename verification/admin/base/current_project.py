@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
+from django.apps import apps
 from django.contrib import admin
+from django.contrib.admin.exceptions import NotRegistered
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponseRedirect
 from django.urls import reverse
@@ -91,7 +93,7 @@ def page_is_of_one_project(name: str) -> bool:
     """Return whether the page of this URL name shows the rows of the chosen project alone."""
     if name in ("admin:index", "admin:verification_figures", "admin:verification_costs", "admin:verification_inbox"):
         return True
-    page = _page_of(name)
+    page = page_of_list(name)
     return page is not None and lists_by_project(page)
 
 
@@ -109,7 +111,7 @@ def link(request: HttpRequest, name: str) -> str:
 
 def may_open(request: HttpRequest, name: str) -> bool:
     """Return whether the user's role in the chosen project opens the page of this URL name."""
-    chosen, page = current_project_id(request), _page_of(name)
+    chosen, page = current_project_id(request), page_of_list(name)
     return chosen is None or page is None or _opens(request, page, chosen)
 
 
@@ -117,12 +119,14 @@ def _opens(request: HttpRequest, page: Scoped, project_id: int) -> bool:
     return not isinstance(page.viewers, Right) or project_id in own_project_ids(request, page.viewers)
 
 
-def _page_of(name: str) -> Any:
-    """Return the page with the list of this URL name; None for a page that is no list."""
-    model = name.removeprefix("admin:").removesuffix("_changelist")
-    pages = {f"{each._meta.app_label}_{each._meta.model_name}": page for each, page in admin.site._registry.items()}
-    page = pages.get(model) if name.endswith("_changelist") else None
-    return page if isinstance(page, Scoped) else None
+def page_of_list(name: str) -> Any:
+    """Return the page whose list has this URL name; None where it is the name of no list."""
+    app, _, model = name.removeprefix("admin:").removesuffix("_changelist").partition("_")
+    try:
+        page = admin.site.get_model_admin(apps.get_model(app, model))
+    except (LookupError, NotRegistered):
+        return None
+    return page if name.endswith("_changelist") and isinstance(page, Scoped) else None
 
 
 def return_address(request: HttpRequest) -> str:
@@ -184,7 +188,7 @@ class Switcher:
             return self._link_of_project(name, project_id)
         model = name.removesuffix("_changelist").removesuffix("_change").removesuffix("_add")
         wanted = name if page_is_of_one_project(name) else f"{model}_changelist"
-        page = _page_of(wanted)
+        page = page_of_list(wanted)
         if not page_is_of_one_project(wanted) or (page and project_id and not _opens(self.request, page, project_id)):
             wanted = "admin:index"
         kept = {each: self.request.GET[each] for each in KEPT_PARAMETERS if each in self.request.GET}
@@ -192,7 +196,7 @@ class Switcher:
 
     def _link_of_project(self, name: str, project_id: int) -> str:
         """Return the same page of another project; its settings where the user may not open that page there."""
-        project_page: Any = admin.site._registry[Project]
+        project_page: Any = admin.site.get_model_admin(Project)
         may_change = project_id in own_project_ids(self.request, Right.CHANGE)
         if name.removeprefix(OF_PROJECT) in project_page.parts and may_change:
             return reverse(name, args=(project_id,))

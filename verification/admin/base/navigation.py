@@ -1,12 +1,10 @@
-"""The sidebar, the account menu, and our scripts and styles around unfold's. The settings name these functions."""
+"""The sidebar and the account menu. The settings name these functions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from django.contrib import admin
 from django.http import HttpRequest
-from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -87,54 +85,6 @@ def account(request: HttpRequest) -> list[dict[str, Any]]:
     ]
 
 
-def logo(request: HttpRequest) -> str:
-    return static("verification/logo.svg")
-
-
-def styles(request: HttpRequest) -> str:
-    return static("verification/admin/panel.css")
-
-
-def list_styles(request: HttpRequest) -> str:
-    return static("verification/admin/lists.css")
-
-
-def copy_script(request: HttpRequest) -> str:
-    return static("verification/admin/copy.js")
-
-
-def country_script(request: HttpRequest) -> str:
-    return static("verification/admin/countries.js")
-
-
-def landmark_script(request: HttpRequest) -> str:
-    return static("verification/admin/landmarks.js")
-
-
-def find_script(request: HttpRequest) -> str:
-    return static("verification/admin/find.js")
-
-
-def time_zone_script(request: HttpRequest) -> str:
-    return static("verification/admin/time_zone.js")
-
-
-def preset_script(request: HttpRequest) -> str:
-    return static("verification/admin/presets.js")
-
-
-def picker_script(request: HttpRequest) -> str:
-    return static("verification/admin/picker.js")
-
-
-def colour_script(request: HttpRequest) -> str:
-    return static("verification/admin/colour.js")
-
-
-def shown_when_script(request: HttpRequest) -> str:
-    return static("verification/admin/shown_when.js")
-
-
 def _items(request: HttpRequest, entries: tuple[tuple[StrOrPromise, str, str], ...]) -> list[dict[str, Any]]:
     return [
         {"title": title, "icon": icon, "link": current_project.link(request, name), "active": _is_active(request, name)}
@@ -158,9 +108,8 @@ def _may_open(request: HttpRequest, name: str) -> bool:
     """Return whether the user's roles open the page. Nothing is asked of a page that is no list of rows."""
     if name == _INBOX[0][2]:
         return has_right(request, Right.USE_KEYS)
-    model = name.removeprefix("admin:").removesuffix("_changelist")
-    pages = {f"{each._meta.app_label}_{each._meta.model_name}": page for each, page in admin.site._registry.items()}
-    return model not in pages or pages[model].has_module_permission(request)
+    page = current_project.page_of_list(name)
+    return page is None or page.has_module_permission(request)
 
 
 def _is_active(request: HttpRequest, name: str) -> bool:

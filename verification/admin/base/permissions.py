@@ -190,7 +190,7 @@ class Scoped(BaseModelAdmin):  # type: ignore[type-arg]  # not generic at run ti
 
         Of a model without a page that is nothing, but for superusers.
         """
-        page = self.admin_site._registry.get(model)
+        page = self.admin_site.get_model_admin(model) if self.admin_site.is_registered(model) else None
         if isinstance(page, Scoped):
             return page.get_queryset(request)
         rows = model._default_manager.all()

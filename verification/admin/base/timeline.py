@@ -96,10 +96,10 @@ def _where(request: HttpRequest, advice: Advice) -> tuple[str, str]:
 
 def _page_of(request: HttpRequest, row: Model | None) -> str:
     """Return the row's page if the user may open it: a system provider's is the operator's alone."""
-    if row is None:
+    if row is None or not admin.site.is_registered(type(row)):
         return ""
-    page = admin.site._registry.get(type(row))
-    return page_address(row) if page and page.has_view_permission(request, row) else ""
+    page = admin.site.get_model_admin(type(row))
+    return page_address(row) if page.has_view_permission(request, row) else ""
 
 
 def _clock(moment: datetime) -> str:

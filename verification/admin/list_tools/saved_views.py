@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from django.contrib import admin, messages
+from django.contrib import messages
 from django.contrib.admin.views.main import ERROR_FLAG, PAGE_VAR, SEARCH_VAR
 from django.core.exceptions import PermissionDenied
 from django.db.models.functions import Lower
@@ -72,15 +72,12 @@ def tools_of(changelist: Any, request: HttpRequest) -> ListTools:
 @without_asking  # nothing but what the user sees depends on it
 def list_tools_view(request: HttpRequest, app: str, model: str) -> HttpResponse:
     """Save, rename or delete a view, or remember the columns, and lead back to the list."""
-    model_admin = next(
-        (each for each in admin.site._registry.values() if (each.opts.app_label, each.opts.model_name) == (app, model)),
-        None,
-    )
+    model_admin = current_project.page_of_list(f"admin:{app}_{model}_changelist")
     if model_admin is None or request.method != "POST":
         raise Http404
     if not model_admin.has_view_permission(request):
         raise PermissionDenied
-    address = reverse(f"admin:{app}_{model}_changelist")
+    address = reverse(f"admin:{app}_{model_admin.opts.model_name}_changelist")
     query = STEPS.get(request.POST.get("step", ""), _nothing)(model_admin, request)
     return HttpResponseRedirect(f"{address}?{query}" if query else address)
 

@@ -271,7 +271,7 @@ def lines(
 
 def _is_open(section: SettingsSection, request: HttpRequest, project: Project) -> bool:
     if section.changed_in is not None:
-        return admin.site._registry[section.changed_in].has_view_permission(request)
+        return admin.site.get_model_admin(section.changed_in).has_view_permission(request)
     return bool(section.all_fields) or any(_is_shown(inline, request, project) for inline in section.inlines)
 
 
