@@ -44,7 +44,8 @@ class MessageStatus(models.TextChoices):
     EXPIRED = "expired", _("Expired")
 
 
-FINAL = (MessageStatus.SUCCESS, MessageStatus.FAILED, MessageStatus.EXPIRED)
+LOST = (MessageStatus.FAILED, MessageStatus.EXPIRED)
+FINAL = (MessageStatus.SUCCESS, *LOST)
 
 
 class Message(Requested):
@@ -163,7 +164,7 @@ class Message(Requested):
                 name="message_lost_of_project",
                 fields=("project", "status", "-created_at"),
                 include=("id",),
-                condition=Q(status__in=(MessageStatus.FAILED, MessageStatus.EXPIRED)),
+                condition=Q(status__in=LOST),
             ),
             models.Index(
                 name="message_due",
@@ -179,7 +180,7 @@ class Message(Requested):
             models.Index(
                 name="message_lost",
                 fields=("finished_at",),
-                condition=Q(status__in=(MessageStatus.FAILED, MessageStatus.EXPIRED), sent_at__isnull=True),
+                condition=Q(status__in=LOST, sent_at__isnull=True),
             ),
             models.Index(name="message_awaits_receipt", fields=("due_at",), condition=Q(status=MessageStatus.SENT)),
             models.Index(

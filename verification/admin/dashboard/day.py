@@ -14,9 +14,11 @@ from verification.admin.base.charts import Chart
 from verification.admin.base.display import channel_icon, format_country, time_ago
 from verification.admin.base.statistics import Tile, funnel, largest_loss, over_time, tiles
 from verification.admin.traffic.decisions import title_of_rule
+from verification.admin.traffic.messages import newest_lost
 from verification.core.formats import DAY, grouped, written_date
 from verification.models import ChannelType, GuardBlock, GuardMode, Message
-from verification.services.analytics import ranges, statistics
+from verification.models.messages import LOST
+from verification.services.analytics import ranges
 from verification.services.analytics.summary import Summary, SummaryRow, summarize
 from verification.services.protection.guard import conversion
 
@@ -88,7 +90,6 @@ class DayFigures:
     ``findings`` is how many findings of the traffic guard hold now.
     """
 
-    counted: statistics.RecentFigures
     tiles: list[Tile]
     charts: list[Chart]
     table: list[Any]
@@ -107,12 +108,10 @@ def figures_of_day(projects: Any, traffic_of: list[int]) -> DayFigures:
     """Count the day of these projects. Messages are listed of the projects whose traffic the user may see."""
     now = timezone.now()
     ids = list(projects.values_list("pk", flat=True))
-    counted = statistics.total(statistics.count(ids).values())
-    summary = summarize(ids, ranges.last_hours(now, statistics.HOURS))
+    summary = summarize(ids, ranges.last_hours(now, ranges.DAY_HOURS))
     chart = over_time(summary)
     return DayFigures(
-        counted=counted,
-        tiles=_tiles(summary, counted.lost),
+        tiles=_tiles(summary),
         charts=chart["charts"][:1],
         table=chart["table"],
         zone=chart["zone"],
@@ -155,8 +154,9 @@ def _unconfirmed(summary: Summary) -> str:
     ).format(confirmed=grouped(confirmed), verified=grouped(verified))
 
 
-def _tiles(summary: Summary, lost: int) -> list[Tile]:
+def _tiles(summary: Summary) -> list[Tile]:
     """Return the figures of the day, those of what was lost before the last."""
+    lost = summary.sums.counts["messages_failed"] + summary.sums.counts["messages_expired"]
     link = f"{reverse('admin:verification_message_changelist')}?since=day&status=lost"
     failed = Tile(
         _("Failed or expired messages"),
@@ -172,8 +172,8 @@ def _tiles(summary: Summary, lost: int) -> list[Tile]:
 
 def _failures(traffic_of: list[int], now: datetime) -> list[FailureGroup]:
     """Return the latest failures, those of one reason together."""
-    recent = Message.objects.filter(created_at__gte=now - timedelta(hours=statistics.HOURS))
-    lost = statistics.newest_lost(recent, traffic_of, statistics.LOST, FAILURES_READ)
+    recent = Message.objects.filter(created_at__gte=now - timedelta(hours=ranges.DAY_HOURS))
+    lost = newest_lost(recent, traffic_of, LOST, FAILURES_READ)
     groups: dict[tuple[Any, ...], FailureGroup] = {}
     for message in lost.select_related("project", "provider").order_by("-created_at")[:FAILURES_READ]:
         alike = (message.project_id, message.channel, message.provider_id, message.status, message.error)
@@ -204,7 +204,7 @@ def _channel_row(line: SummaryRow) -> ChannelRow:
 
 
 def _country_rows(projects: Any) -> list[CountryRow]:
-    lines = conversion.by_country(projects, hours=statistics.HOURS)[:COUNTRIES_SHOWN]
+    lines = conversion.by_country(projects, hours=ranges.DAY_HOURS)[:COUNTRIES_SHOWN]
     return [_country_row(line) for line in lines]
 
 

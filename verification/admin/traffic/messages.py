@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.admin.views.main import SEARCH_VAR
 from django.db.models import QuerySet
+from django.db.models.expressions import RawSQL
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.html import format_html
@@ -35,8 +36,7 @@ from verification.admin.traffic.send_test import LIVE
 from verification.core.ids import is_session_id
 from verification.core.numbers import whole_number
 from verification.models import DeliveryAttempt, Message, MessageStatus, Right
-from verification.models.messages import FINAL
-from verification.services.analytics import statistics
+from verification.models.messages import FINAL, LOST
 from verification.services.analytics.delivery_state import waiting_messages
 from verification.services.analytics.timeline.events import cost_words
 from verification.services.analytics.timeline.words import manual_kind
@@ -68,7 +68,7 @@ class StatusFilter(admin.SimpleListFilter):
 
     @property
     def is_of_lost(self) -> bool:
-        return self.value() in (*statistics.LOST, "lost")
+        return self.value() in (*LOST, "lost")
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
         together = [("lost", _("Failed or expired")), ("waiting", _("Waiting for over a minute"))]
@@ -78,10 +78,18 @@ class StatusFilter(admin.SimpleListFilter):
         value = self.value()
         if value == "waiting":
             return waiting_messages(queryset)
-        statuses: tuple[str, ...] = statistics.LOST if value == "lost" else (value or "",)
+        statuses: tuple[str, ...] = LOST if value == "lost" else (value or "",)
         if self.is_cut and not request.GET.get(SEARCH_VAR):
-            return statistics.newest_lost(queryset, current_project_ids(request), statuses, MAX_COUNT + 1)
+            return newest_lost(queryset, current_project_ids(request), statuses, MAX_COUNT + 1)
         return queryset.filter(status__in=statuses) if self.is_of_lost or value in MessageStatus.values else queryset
+
+
+def newest_lost(
+    messages: QuerySet[Message], projects: Iterable[int], statuses: Iterable[str], number: int
+) -> QuerySet[Message]:
+    """Narrow ``messages`` to the newest ``number`` of these projects that failed or expired, by the function's ids."""
+    found = RawSQL("SELECT newest_lost(%s::bigint[], %s::text[], %s)", (list(projects), list(statuses), number))
+    return messages.filter(pk__in=found)
 
 
 def is_under_way(message: Message) -> bool:
@@ -303,7 +311,7 @@ class MessageAdmin(ChannelColumn, MessageCsvColumns):
         ).format(times=times, lost_leases=message.lost_leases)
 
     def has_index_for(self, used: dict[str, Any]) -> bool:
-        return used.get("status") in (*statistics.LOST, "lost", "waiting")
+        return used.get("status") in (*LOST, "lost", "waiting")
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         if (message_id := whole_number(term)) is not None:

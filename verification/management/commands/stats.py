@@ -10,7 +10,7 @@ from django.utils import timezone
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, table, whole
 from verification.models import Project, Worker
-from verification.services.analytics import ranges, statistics
+from verification.services.analytics import ranges
 from verification.services.analytics.summary import as_dict, summarize
 from verification.services.maintenance.retention import first_project_at, is_overdue, last_purge
 from verification.services.protection.guard import conversion
@@ -22,7 +22,7 @@ COLUMNS = ("project", "name", "started", "sent", "delivered", "checked", "verifi
 
 class Command(WatchwordCommand):
     help = (
-        f"Show the figures of the last {statistics.HOURS} hours, or of some days, by project and compared with the "
+        f"Show the figures of the last {ranges.DAY_HOURS} hours, or of some days, by project and compared with the "
         "previous period, and the workers. Leaves out test logins."
     )
     epilog = (
@@ -38,7 +38,7 @@ class Command(WatchwordCommand):
             "--days",
             type=whole(least=1, most=ranges.MAX_DAYS),
             metavar="N",
-            help=f"Days (UTC), of which today is the last. Default: the last {statistics.HOURS} hours.",
+            help=f"Days (UTC), of which today is the last. Default: the last {ranges.DAY_HOURS} hours.",
         )
 
     def handle(self, *, days: int | None, first: str, last: str, json: bool, **_: Any) -> None:
@@ -63,7 +63,7 @@ class Command(WatchwordCommand):
 def chosen_range(days: int | None, first: str, last: str) -> ranges.Range:
     now = timezone.now()
     if not (first or last):
-        return ranges.last_days(now, days) if days else ranges.last_hours(now, statistics.HOURS)
+        return ranges.last_days(now, days) if days else ranges.last_hours(now, ranges.DAY_HOURS)
     if days:
         raise UserError("--days sets its own range. Leave out --days, or leave out --from and --to.")
     if not first:
@@ -143,5 +143,5 @@ def _row(project: Project, span: ranges.Range) -> dict[str, Any]:
         "verified": counts["sessions_verified"],
         "messages": {"all": counts["messages"], **{state: counts[f"messages_{state}"] for state in STATES}},
         "by": by,
-        "countries": [line.as_dict() for line in conversion.by_country(only, hours=statistics.HOURS)],
+        "countries": [line.as_dict() for line in conversion.by_country(only, hours=ranges.DAY_HOURS)],
     }

@@ -18,10 +18,10 @@ from verification.core import countries
 from verification.core.addresses import country_of
 from verification.models import Alert, HourlyFigures, Message, Provider, Session
 from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
+from verification.models.messages import LOST
 from verification.services.analytics import impact, trends
 from verification.services.analytics.impact import ARRIVED, VERIFIED, CountryBreak, Loss, break_key, read_break_key
 from verification.services.analytics.ranges import DAY, HOUR
-from verification.services.analytics.statistics import LOST
 from verification.services.analytics.trends import LEAST_DROP, LEAST_PEOPLE, LEAST_SINCE, Counts, Pairs, Points
 from verification.services.notifications import alerts
 from verification.services.providers import rules

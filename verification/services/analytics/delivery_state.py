@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from verification.models import DeliveryAttempt, Message, MessageStatus
-from verification.services.analytics.statistics import LOST
+from verification.models.messages import LOST
 from verification.services.delivery.policy import ABOUT_THE_RECIPIENT
 
 LATELY = timedelta(minutes=15)  # the shortest time that is judged.

@@ -17,6 +17,7 @@ BY_DAY_FROM = timedelta(days=8)  # ranges from this length on are read by the da
 HOURS_KEPT = timedelta(days=100)  # longer than the 90 days that charts show by the hour
 DAYS_KEPT = timedelta(days=761)  # 25 months: a month can be compared with that of the last year, and the year before
 USUAL = "7d"
+DAY_HOURS = 24  # the hours that the overview and ``stats`` tell of: the present one and those before it
 WORDS = {  # by their word in the address: the label, and the range as hours or days
     "today": (gettext_lazy("Today"), 0, 1),
     "24h": (gettext_lazy("24 hours"), 24, 0),

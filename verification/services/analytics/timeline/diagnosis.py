@@ -13,8 +13,8 @@ from providers import registry
 from providers.base import SettingKind
 from providers.errors import Outcome
 from verification.models import DeliveryAttempt, Message, MessageStatus, Session
+from verification.models.messages import LOST
 from verification.services.analytics.delivery_state import WAITS_TOO_LONG
-from verification.services.analytics.statistics import LOST
 from verification.services.analytics.timeline.providers import awaited, waiting_for
 from verification.services.analytics.timeline.refusals import bot_advice, remedy_of, why_not_sent
 from verification.services.analytics.timeline.rows import Rows, attempts_of, host_of
