@@ -10,7 +10,6 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop, ngettext
 from unfold.decorators import action
@@ -23,7 +22,7 @@ from verification.admin.base.current_project import current_projects, section_ad
 from verification.admin.base.display import format_time, label, monospace, page_address, time_ago_label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
-from verification.models import ApiKey, Right
+from verification.models import ApiKey, KeyState, Right
 from verification.services.projects.keys import revoke_key, rotate_key
 
 COPY_NOW = gettext_lazy("Copy it now; you won't see it again.")
@@ -43,6 +42,7 @@ OVERLAPS = (
     (str(7 * DAY), gettext_lazy("7 days")),
     (str(30 * DAY), gettext_lazy("30 days")),
 )
+STATE_VARIANTS = {KeyState.LIVE: "success", KeyState.EXPIRED: "warning", KeyState.REVOKED: "danger"}
 
 
 class RotateKeyForm(forms.Form):
@@ -63,17 +63,15 @@ class KeyStateFilter(admin.SimpleListFilter):
     parameter_name = "state"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [("active", _("Active")), ("expired", _("Expired")), ("revoked", _("Revoked"))]
+        return [
+            ("active", str(KeyState.LIVE.label)),
+            ("expired", str(KeyState.EXPIRED.label)),
+            ("revoked", str(KeyState.REVOKED.label)),
+        ]
 
     def queryset(self, request: HttpRequest, queryset: Any) -> Any:
-        now = timezone.now()
-        if self.value() == "active":
-            return queryset.live()
-        if self.value() == "expired":
-            return queryset.filter(expires_at__lte=now, revoked_at=None)
-        if self.value() == "revoked":
-            return queryset.filter(revoked_at__isnull=False)
-        return queryset
+        states = {"active": queryset.live, "expired": queryset.expired, "revoked": queryset.revoked}
+        return states.get(self.value() or "", queryset.all)()
 
 
 @admin.register(ApiKey)
@@ -117,11 +115,7 @@ class KeyAdmin(KeyColumns, ScopedAdmin):
 
     @admin.display(description=gettext_lazy("State"))
     def state(self, key: ApiKey) -> str:
-        if key.revoked_at:
-            return label(_("Revoked"), "danger")
-        if key.expires_at and key.expires_at <= timezone.now():
-            return label(_("Expired"), "warning")
-        return label(_("Active"), "success")
+        return label(key.state.label, STATE_VARIANTS[key.state])
 
     @admin.display(description=gettext_lazy("Created by"))
     def issuer(self, key: ApiKey) -> str:

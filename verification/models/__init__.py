@@ -42,7 +42,7 @@ from verification.models.figures import (
 )
 from verification.models.guard import GuardBlock, GuardedSend, GuardRule, ListEntry, ListKind, ListSubject, RiskVerdict
 from verification.models.hosted import HandOver, HostedPage
-from verification.models.keys import ApiKey, KeyKind, WebhookSecret
+from verification.models.keys import ApiKey, KeyKind, KeyState, WebhookSecret
 from verification.models.messages import (
     DailyChannelCost,
     DailySpend,
@@ -127,6 +127,7 @@ __all__ = [
     "IdempotentRequest",
     "IdentityConnection",
     "KeyKind",
+    "KeyState",
     "KillSwitch",
     "ListEntry",
     "ListKind",

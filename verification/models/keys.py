@@ -20,10 +20,23 @@ class KeyKind(models.TextChoices):
     SECRET = "secret", _("Secret key")
 
 
+class KeyState(models.TextChoices):
+    LIVE = "live", _("Active")
+    EXPIRED = "expired", _("Expired")
+    REVOKED = "revoked", _("Revoked")
+
+
 class KeyQuerySet(models.QuerySet["ApiKey"]):
+    """Each state of a key as :attr:`ApiKey.state` has it: one that was revoked has not expired."""
+
     def live(self) -> KeyQuerySet:
-        """Neither revoked nor expired."""
         return self.filter(Q(expires_at=None) | Q(expires_at__gt=Now()), revoked_at=None)
+
+    def expired(self) -> KeyQuerySet:
+        return self.filter(expires_at__lte=Now(), revoked_at=None)
+
+    def revoked(self) -> KeyQuerySet:
+        return self.filter(revoked_at__isnull=False)
 
     def ended_before(self, moment: datetime) -> KeyQuerySet:
         return self.filter(Q(expires_at__lt=moment) | Q(revoked_at__lt=moment))
@@ -64,9 +77,10 @@ class ApiKey(models.Model):
         return f"{self.prefix}…"
 
     @property
-    def is_live(self) -> bool:
-        """Neither revoked nor expired, as :meth:`KeyQuerySet.live`."""
-        return self.revoked_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+    def state(self) -> KeyState:
+        if self.revoked_at:
+            return KeyState.REVOKED
+        return KeyState.EXPIRED if self.expires_at and self.expires_at <= timezone.now() else KeyState.LIVE
 
 
 class WebhookSecret(models.Model):

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from providers import registry
 from verification.admin.base.display import format_channel, format_error, format_language, label, time_label
 from verification.core.formats import grouped
-from verification.models import ApiKey
+from verification.models import ApiKey, KeyState
 from verification.services.projects import hosted_page
 
 
@@ -58,7 +58,7 @@ class KeyColumns:
 
     @admin.display(description=gettext_lazy("Rotate"))
     def rotate_link(self, key: Any) -> str:
-        if key.is_of_hosted_page or not key.is_live:
+        if key.is_of_hosted_page or key.state is not KeyState.LIVE:
             return "–"
         address = reverse("admin:verification_apikey_rotate", args=(key.pk,))
         return format_html('<a class="ww-link" href="{}">{}</a>', address, _("Rotate"))

@@ -39,7 +39,7 @@ def keys(project: Project | None) -> list[Row]:
             "project": row.project.name,
             "kind": row.kind,
             "prefix": row.prefix,
-            "state": _state(row),
+            "state": row.state,
             "created_at": row.created_at,
             "expires_at": row.expires_at,
             "last_used_at": row.last_used_at,
@@ -149,9 +149,3 @@ def _plain(value: Any) -> Any:
 def _of(model: Any, project: Project | None) -> Any:
     rows = model.objects.filter(project__deleted_at=None).select_related("project")
     return rows if project is None else rows.filter(project=project)
-
-
-def _state(key: ApiKey) -> str:
-    if key.revoked_at:
-        return "revoked"
-    return "expired" if key.expires_at and key.expires_at <= timezone.now() else "live"

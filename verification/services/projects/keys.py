@@ -25,7 +25,7 @@ from verification.core.caching import TTLCache
 from verification.core.crypto import stored_digest
 from verification.core.errors import ApiError, UserError
 from verification.core.networks import contain
-from verification.models import ApiKey, KeyKind, Project, bounds
+from verification.models import ApiKey, KeyKind, KeyState, Project, bounds
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records import decisions
 
@@ -153,11 +153,10 @@ def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None
     Raises :class:`UserError` for a key that is over, and where the project has too many.
     """
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("project").get(pk=key_id)
-    now = timezone.now()
-    if old.revoked_at or (old.expires_at and old.expires_at <= now):
+    if old.state is not KeyState.LIVE:
         raise UserError(_("This key has expired. Create a new one instead."))
     new = issue_key(project=old.project, kind=KeyKind(old.kind), expires_in=expires_in, created_by=created_by)
-    end = now + overlap
+    end = timezone.now() + overlap
     if old.expires_at is None or old.expires_at > end:
         ApiKey.objects.filter(pk=key_id).update(expires_at=end)
     return new
