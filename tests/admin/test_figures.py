@@ -7,7 +7,8 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from tests.admin.rows import a_message, a_session
-from verification.admin.base.statistics import FunnelStep, Tile, largest_loss
+from verification.admin.figures.funnel import FunnelStep, largest_loss
+from verification.admin.figures.tiles import Tile
 from verification.models import Alert, DailyFigures, HourlyFigures, HourlyRefusals, Provider, Recipient
 from verification.services.analytics import rollups
 

@@ -16,13 +16,14 @@ from django.utils.translation import gettext_lazy
 from phonenumbers import SUPPORTED_REGIONS
 
 from verification.admin.base.current_project import current_projects
-from verification.admin.base.statistics import BETWEEN, EMPTY
 from verification.admin.list_tools.filter_form import COUNTRY, RANGE
 from verification.core.formats import DAY, DAY_AND_TIME, written_date, zone_name
 from verification.core.ids import first_session_id
 from verification.core.numbers import whole_number
 from verification.models import Message, NumberArea, Provider, Recipient
 
+BETWEEN = "between"  # the parameter by which the lists take a range of time
+EMPTY = "none"  # in an address, the value of what has no provider, country or language
 FROM, TO = "from", "to"  # the names of the form's fields
 HOUR, MINUTE = "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M"
 A_DAY, A_YEAR = timedelta(days=1), timedelta(days=365)

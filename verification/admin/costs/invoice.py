@@ -23,7 +23,7 @@ from verification.admin.auth.reauthentication import without_asking
 from verification.admin.base.csv_export import harmless
 from verification.admin.base.current_project import current_project_ids
 from verification.admin.base.database_router import database_for, reading
-from verification.admin.base.statistics import signed
+from verification.admin.figures.money import signed
 from verification.core.errors import UserError
 from verification.core.formats import DAY, grouped, written_date
 from verification.models import Price, Provider

@@ -19,7 +19,8 @@ from verification.admin.base.charts import Chart, Series, draw
 from verification.admin.base.csv_export import LANGUAGE, harmless
 from verification.admin.base.current_project import current_project_ids, follow_address
 from verification.admin.base.database_router import database_for, reading
-from verification.admin.base.statistics import Tile, amount, has_at_least, money_cell
+from verification.admin.figures.money import amount, has_at_least, money_cell
+from verification.admin.figures.tiles import Tile
 from verification.core.errors import UserError
 from verification.core.formats import DAY_OF_YEAR, grouped, written_date
 from verification.models import Channel

@@ -12,7 +12,9 @@ from django.utils.translation import gettext as _
 
 from verification.admin.base.charts import Chart
 from verification.admin.base.display import channel_icon, format_country, time_ago
-from verification.admin.base.statistics import Tile, funnel, largest_loss, over_time, tiles
+from verification.admin.figures.funnel import funnel, largest_loss
+from verification.admin.figures.over_time import over_time
+from verification.admin.figures.tiles import Tile, tiles
 from verification.admin.traffic.decisions import title_of_rule
 from verification.admin.traffic.messages import newest_lost
 from verification.core.formats import DAY, grouped, written_date

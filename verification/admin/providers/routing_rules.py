@@ -27,7 +27,7 @@ from verification.admin.base.csv_export import is_asked_for
 from verification.admin.base.current_project import current_project_id, return_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_project_ids, own_projects
-from verification.admin.base.statistics import percent
+from verification.admin.figures.words import percent
 from verification.core.addresses import usual_number
 from verification.core.errors import UserError
 from verification.core.formats import grouped

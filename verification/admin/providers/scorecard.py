@@ -16,7 +16,10 @@ from verification.admin.base.date_ranges import RangeChoice, range_of
 from verification.admin.base.display import OUTCOMES, format_error, page_address, time_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_project_ids
-from verification.admin.base.statistics import has_at_least, list_link, money_cell, over_time, percent, seconds
+from verification.admin.figures.links import list_link
+from verification.admin.figures.money import has_at_least, money_cell
+from verification.admin.figures.over_time import over_time
+from verification.admin.figures.words import percent, seconds
 from verification.admin.providers.balance import balance_context
 from verification.admin.providers.breaker import state_label
 from verification.admin.providers.routing_rules import in_force, remedies

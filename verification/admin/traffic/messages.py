@@ -23,13 +23,18 @@ from verification.admin.base.columns import ChannelColumn, ErrorColumn, LatencyC
 from verification.admin.base.current_project import current_project_ids
 from verification.admin.base.pagination import MAX_COUNT
 from verification.admin.base.permissions import ScopedInline, sees_addresses
-from verification.admin.base.statistics import BETWEEN
-from verification.admin.base.statistics_filters import BetweenFilter, CountryFilter, LanguageFilter, ProviderFilter
+from verification.admin.base.statistics_filters import (
+    BETWEEN,
+    BetweenFilter,
+    CountryFilter,
+    LanguageFilter,
+    ProviderFilter,
+)
 from verification.admin.base.timeline import timeline_context
 from verification.admin.base.traffic_admin import CreatedFilter, TestLoginFilter
 from verification.admin.costs.invoice import invoice_view
 from verification.admin.costs.page import costs_view
-from verification.admin.figures import figures_view
+from verification.admin.figures.page import figures_view
 from verification.admin.traffic.inbox import inbox_view
 from verification.admin.traffic.message_csv import MessageCsvColumns
 from verification.admin.traffic.send_test import LIVE

@@ -11,8 +11,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.admin.base.statistics import seconds
 from verification.admin.channels import ChannelAdmin
+from verification.admin.figures.words import seconds
 from verification.contrib.route_optimizer.backtest import DAYS, LEAST_ASKED, Backtest, CountryResult, run_backtest
 from verification.contrib.route_optimizer.optimizer import Objective
 from verification.core.formats import grouped

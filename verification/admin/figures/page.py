@@ -20,23 +20,14 @@ from verification.admin.base.current_project import PARAMETER, current_project_i
 from verification.admin.base.database_router import database_for, reading
 from verification.admin.base.date_ranges import RangeChoice, range_of
 from verification.admin.base.permissions import own_project_ids, own_projects
-from verification.admin.base.statistics import (
-    EMPTY,
-    FEW,
-    delivery_times,
-    funnel,
-    largest_loss,
-    list_link,
-    money_cell,
-    offer_row,
-    over_time,
-    percent,
-    range_end,
-    range_start,
-    refusals_link,
-    seconds,
-    tiles,
-)
+from verification.admin.base.statistics_filters import EMPTY
+from verification.admin.figures.funnel import funnel, largest_loss
+from verification.admin.figures.links import list_link, refusals_link
+from verification.admin.figures.money import money_cell
+from verification.admin.figures.offers import offer_row
+from verification.admin.figures.over_time import delivery_times, over_time
+from verification.admin.figures.tiles import FEW, tiles
+from verification.admin.figures.words import percent, range_end, range_start, seconds
 from verification.admin.providers.routing_rules import TRIAL_PERCENT, propose_link
 from verification.admin.traffic.decisions import title_of_rule
 from verification.core.numbers import whole_number
