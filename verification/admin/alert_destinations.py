@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.current_project import current_projects
 from verification.admin.base.display import page_address, time_ago_label
 from verification.admin.base.permissions import own_projects
@@ -219,7 +219,7 @@ def _switch_of(project: Project, what: str) -> tuple[Model, str]:
     return service, "is_enabled"
 
 
-@without_asking
+@skip_reauthentication
 def test_view(request: HttpRequest, model_admin: Any, project_id: int, what: str) -> HttpResponse:
     """Ask on a GET; on a POST send a test by one way at once, and show how it ended."""
     project = _project(request, project_id)

@@ -13,7 +13,7 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminPasswordWidget
 
 from verification.admin.alert_destinations import context_of, settings_view, test_service, test_view, toggle_view
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.models import AlertService, Project, Right
 from verification.services.notifications import alert_services
@@ -103,7 +103,7 @@ class AlertServiceAdmin(ScopedAdmin):
             obj.secret = alert_services.seal(obj, secret)
         super().save_model(request, obj, form, change)
 
-    @without_asking
+    @skip_reauthentication
     @action(description=gettext_lazy("Send a test"), icon="send", permissions=["change"], url_path="test")
     def send_test(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Ask on a GET; on a POST write to the service at once, and show how it answered."""

@@ -49,7 +49,7 @@ class AlertFacts:
 
 
 def _keep_facts(request: HttpRequest, alert: Alert) -> AlertFacts:
-    """Return the facts, which the alert keeps for the columns: they know no request."""
+    """Return the facts. They are kept on the alert, as its columns are not given the request."""
     if found := getattr(alert, FACTS, None):
         return cast(AlertFacts, found)
     end = alert_ends.end_of(alert)

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base import display
 from verification.admin.base.columns import LatencyColumn
 from verification.admin.base.permissions import ScopedInline
@@ -163,7 +163,7 @@ class EventAdmin(NewestFirstAdmin):
         payload = body_of(described(event)._replace(shows_recipient=False))
         return format_html('<pre class="ww-body">{}</pre>', json.dumps(payload, indent=2, ensure_ascii=False))
 
-    @without_asking
+    @skip_reauthentication
     @action(description=gettext_lazy("Send again"), icon="replay", permissions=["act"], url_path="send-again")
     def send_again(self, request: HttpRequest, object_id: str) -> HttpResponse:
         event: WebhookEvent = self.find(request, object_id)

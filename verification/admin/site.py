@@ -20,7 +20,7 @@ from unfold.forms import AdminOwnPasswordChangeForm
 from unfold.sites import UnfoldAdminSite
 
 from verification.admin.auth import invitations, login, logins, second_factor
-from verification.admin.auth.reauthentication import confirmed, without_asking
+from verification.admin.auth.reauthentication import reauthenticated, skip_reauthentication
 from verification.admin.auth.session import is_allowed
 from verification.admin.base.current_project import Switcher, follow_address
 from verification.admin.base.permissions import has_right
@@ -58,7 +58,7 @@ class PanelSite(UnfoldAdminSite):
         return {**super().each_context(request), "sees_traffic": sees_traffic, "switcher": Switcher(request)}
 
     def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Callable[..., Any]:
-        guarded: Callable[..., Any] = super().admin_view(confirmed(view), cacheable)
+        guarded: Callable[..., Any] = super().admin_view(reauthenticated(view), cacheable)
         return guarded
 
     def extra_urls(self) -> list[URLPattern]:
@@ -92,12 +92,12 @@ class PanelSite(UnfoldAdminSite):
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponseBase:
         return login.first_step(request)
 
-    @without_asking
+    @skip_reauthentication
     def logout(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         response: HttpResponse = super().logout(request, extra_context)
         return response
 
-    @without_asking  # the form asks for the old password itself
+    @skip_reauthentication  # the form asks for the old password itself
     def password_change(self, request: HttpRequest, extra_context: Any = None) -> HttpResponseBase:
         view = PasswordChangeView.as_view(
             form_class=partial(OwnPasswordForm, request=request),

@@ -13,7 +13,7 @@ from providers import registry
 from providers.errors import SettingsInvalid
 from tests.admin.base.test_csv_export import address_of, read
 from tests.admin.rows import ADDRESS, values_on
-from verification.admin.base.menu_counts import NOUNS, counted, none_of
+from verification.admin.base.nouns import NOUNS, counted, none_of
 from verification.core.formats import DAY, DAY_AND_TIME, written_date
 from verification.models import Channel, Message, Recipient
 from verification.services.users import invitations

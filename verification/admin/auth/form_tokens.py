@@ -29,7 +29,7 @@ def issue(request: HttpRequest) -> str:
 
 
 def spend(request: HttpRequest) -> StrOrPromise:
-    """Use the form's text up. Return why the form must not act, or nothing. Of two sent at once, one acts."""
+    """Mark the form as used. Return why it must not act, or nothing. Of two sent at once, one acts."""
     text = request.POST.get(FIELD, "")
     try:
         user, page, _unused = signing.loads(text, salt=SALT, max_age=MAX_SECONDS)

@@ -21,7 +21,7 @@ from django.views.decorators.csrf import csrf_protect
 from unfold.widgets import UnfoldAdminPasswordWidget, UnfoldAdminTextInputWidget
 
 from verification.admin.auth.login import INVITED, after_password
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.auth.second_factor import page
 from verification.core.errors import UserError
 from verification.models import Invitation, Role
@@ -87,7 +87,7 @@ def open_link(request: HttpRequest, token: str) -> HttpResponse:
 
 @never_cache
 @csrf_protect
-@without_asking  # the page is for those who have no account yet, too
+@skip_reauthentication  # the page is for those who have no account yet, too
 def join(request: HttpRequest) -> HttpResponse:
     invitation = invitations.find(bytes.fromhex(request.session.get(INVITED, "")))
     if invitation is None:

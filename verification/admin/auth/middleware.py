@@ -36,7 +36,10 @@ def _root() -> str:
 
 
 def _longest_form(request: HttpRequest) -> int:
-    """Return the bytes that a form may have: an invoice is longer than any other, and comes from a user alone."""
+    """Return the bytes that a form may have.
+
+    Only logged-in users may upload an invoice, which is larger than any other form.
+    """
     is_invoice = request.path == reverse("admin:verification_invoice") and request.user.is_authenticated
     most: int = settings.INVOICE_MAX_BYTES + FORM_AROUND_FILE if is_invoice else settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return most

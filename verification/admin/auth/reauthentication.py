@@ -1,7 +1,8 @@
 """Asking users again who they are, before a change.
 
-Every POST to the panel asks unless its view is marked :func:`without_asking`, so a new page is safe from the start. The
-question itself keeps what was typed, encrypted and bound to session and address. The right answer carries it out.
+Every POST to the panel asks unless its view is marked :func:`skip_reauthentication`, so a new page is safe from the
+start. The question itself keeps what was typed, encrypted and bound to session and address. The right answer carries
+it out.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ ANSWER, HELD = "_confirm", "_held"
 View = Callable[..., Any]
 
 
-def without_asking(view: View) -> View:
+def skip_reauthentication(view: View) -> View:
     """Mark a view whose POST harms nobody, such as a check or a test message: it asks nothing."""
-    view.asks_nothing = True  # type: ignore[attr-defined]
+    view.skips_reauthentication = True  # type: ignore[attr-defined]
     return view
 
 
-def confirmed(view: View) -> View:
+def reauthenticated(view: View) -> View:
     @wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        if request.method != "POST" or getattr(view, "asks_nothing", False):
+        if request.method != "POST" or getattr(view, "skips_reauthentication", False):
             return view(request, *args, **kwargs)
         held = request.POST.get(HELD)
         if held is None:

@@ -38,7 +38,7 @@ def is_allowed(request: HttpRequest) -> bool:
 
 
 def renew(request: HttpRequest) -> None:
-    """Have the session saved with its full time, unless a page asked by itself."""
+    """Extend the session to its full time, unless the page reloaded by itself."""
     if BY_ITSELF not in request.GET:
         request.session.modified = True
 

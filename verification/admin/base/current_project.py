@@ -61,7 +61,7 @@ def choose(request: HttpRequest, project_id: int | None) -> None:
 def follow_address(request: HttpRequest) -> HttpResponseRedirect | None:
     """Choose the project that a list's address names. Raises ``Http404`` for one that is not the user's.
 
-    Where the address names none and one is chosen, return the way to the address that names it.
+    Where the address names none and one is chosen, return a redirect to the address that names it.
     """
     named = request.GET.get(PARAMETER)
     if not named:

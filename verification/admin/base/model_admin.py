@@ -105,8 +105,8 @@ class ScopedAdmin(Scoped, ModelAdmin):
         return CappedChangeList
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        if lists_by_project(self) and (way := follow_address(request)):
-            return way
+        if lists_by_project(self) and (redirect := follow_address(request)):
+            return redirect
         if request.method == "GET" and (full := _without_empty(request)):
             return full
         try:
@@ -166,7 +166,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
         return response
 
     def _lock(self, request: HttpRequest, object_id: str) -> None:
-        """Have whoever else changes the row wait until the transaction ends. Its project comes first, as elsewhere."""
+        """Lock the project, then the row, until the transaction ends."""
         row = self.get_object(request, unquote(object_id))
         if row is None or not self.has_change_permission(request, row):
             return
@@ -337,7 +337,7 @@ class ScopedAdmin(Scoped, ModelAdmin):
 
 
 def _without_empty(request: HttpRequest) -> HttpResponseRedirect | None:
-    """Return the way to the list without the filters that its form left empty."""
+    """Return a redirect to the list without the filters that its form left empty; None where there are none."""
     query = request.GET.copy()
     for name in [name for name, value in query.items() if not value and name not in (SEARCH_VAR, csv_export.PARAMETER)]:
         del query[name]

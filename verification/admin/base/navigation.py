@@ -94,7 +94,7 @@ def _items(request: HttpRequest, entries: tuple[tuple[StrOrPromise, str, str], .
 
 
 def _settings(request: HttpRequest) -> list[dict[str, Any]]:
-    """Return the way to the own page of the chosen project, or of the only one."""
+    """Return the menu item that opens the settings of the chosen project, or of the only one."""
     own = own_project_ids(request)
     chosen = own[0] if len(own) == 1 else current_project.current_project_id(request)
     if chosen is None:
@@ -105,7 +105,7 @@ def _settings(request: HttpRequest) -> list[dict[str, Any]]:
 
 
 def _may_open(request: HttpRequest, name: str) -> bool:
-    """Return whether the user's roles open the page. Nothing is asked of a page that is no list of rows."""
+    """Return whether the user's roles open the page. Pages other than lists, but for the inbox, are open to all."""
     if name == _INBOX[0][2]:
         return has_right(request, Right.USE_KEYS)
     page = current_project.page_of_list(name)

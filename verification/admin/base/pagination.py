@@ -14,7 +14,7 @@ from unfold.views import ChangeList
 from verification.admin.base import database_router
 from verification.admin.base.current_project import PARAMETER
 from verification.admin.base.display import format_exact_time
-from verification.admin.base.menu_counts import counted, none_of
+from verification.admin.base.nouns import counted, none_of
 from verification.admin.list_tools import columns
 from verification.admin.list_tools.filter_form import FilterForm, filter_form
 from verification.admin.list_tools.saved_views import ListTools, tools_of

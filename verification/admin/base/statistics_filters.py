@@ -195,7 +195,7 @@ def read_between(text: str) -> tuple[datetime, datetime] | None:
 
 
 def typed_range(request: HttpRequest) -> HttpResponseRedirect | None:
-    """Return the way to the list with the range that was typed into the filter's form, in the reader's zone.
+    """Return a redirect to the list with the range that was typed into the filter's form, in the reader's zone.
 
     Without a beginning it begins with the rows of a year ago, without an end it ends now.
     """

@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.csv_export import harmless
 from verification.admin.base.current_project import current_project_ids
 from verification.admin.base.database_router import database_for, reading
@@ -90,7 +90,7 @@ class InvoiceForm(forms.Form):
         return [field for field in self if not field.name.startswith("column_")]
 
 
-@without_asking
+@skip_reauthentication
 def invoice_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     form = InvoiceForm(request, *((request.POST, request.FILES) if request.method == "POST" else ()))
     found = _compare(request, form) if form.is_valid() else None

@@ -75,8 +75,8 @@ class MoneyBudget:
 
 
 def costs_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
-    if way := follow_address(request):
-        return way
+    if redirect := follow_address(request):
+        return redirect
     now, ids = timezone.now(), current_project_ids(request)
     wrong = ""
     try:

@@ -157,7 +157,7 @@ def _unconfirmed(summary: Summary) -> str:
 
 
 def _tiles(summary: Summary) -> list[Tile]:
-    """Return the figures of the day, those of what was lost before the last."""
+    """Return the tiles of the day, with one for the lost messages after the first four."""
     lost = summary.sums.counts["messages_failed"] + summary.sums.counts["messages_expired"]
     link = f"{reverse('admin:verification_message_changelist')}?since=day&status=lost"
     failed = Tile(

@@ -43,7 +43,7 @@ def offer_row(offer: Offer, trial: str = "") -> OfferRow:
 
 
 def _known(offer: Offer) -> str:
-    """Return the verified of a hundred where the provider would carry these messages, or that nobody knows."""
+    """Return the conversion that is known of the provider for such messages, or that it is not known."""
     if offer.conversion is None:
         return _("rarely used here") if offer.used else _("never used here")
     if offer.known == offer.compared:

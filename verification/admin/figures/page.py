@@ -125,8 +125,8 @@ class FiguresQuery:
 
 
 def figures_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
-    if way := follow_address(request):
-        return way
+    if redirect := follow_address(request):
+        return redirect
     choice = _read_query(request)
     is_file = "csv" in request.GET or "json" in request.GET
     if choice.range.wrong and is_file:

@@ -129,7 +129,7 @@ def _time_tile(title: str, sums: FigureSums, before: FigureSums, name: str) -> T
 
 
 def _money_tiles(summary: Summary) -> list[Tile]:
-    """Return the cost and that of a verified user; nothing where nothing was sent."""
+    """Return the tiles of the cost and the cost per verified user; none where nothing was sent."""
     cost, before = summary.money.cost, summary.money.before
     if summary.money.is_empty:
         return []

@@ -42,7 +42,7 @@ def remembered(model_admin: Any, request: HttpRequest) -> list[str]:
 
 
 def remember(model_admin: Any, request: HttpRequest, columns: Sequence[str]) -> None:
-    """Keep the choice. The usual columns are none to keep, nor is an empty one."""
+    """Store the user's choice; delete it where they chose the usual columns, or none."""
     wanted = [each for each in offered_columns(model_admin) if each in columns or each in fixed_columns(model_admin)]
     mine = _choices(model_admin, request)
     if set(wanted) == set(model_admin.list_display) or not set(wanted) - set(fixed_columns(model_admin)):

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base import current_project
 from verification.admin.list_tools import columns
 from verification.core.numbers import whole_number
@@ -69,7 +69,7 @@ def tools_of(changelist: Any, request: HttpRequest) -> ListTools:
     )
 
 
-@without_asking  # nothing but what the user sees depends on it
+@skip_reauthentication  # nothing but what the user sees depends on it
 def list_tools_view(request: HttpRequest, app: str, model: str) -> HttpResponse:
     """Save, rename or delete a view, or remember the columns, and lead back to the list."""
     model_admin = current_project.page_of_list(f"admin:{app}_{model}_changelist")

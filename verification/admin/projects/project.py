@@ -89,7 +89,7 @@ class ProjectAdmin(ScopedAdmin):
         return str(project.public_id)
 
     def add_view(self, request: HttpRequest, form_url: str = "", extra_context: Any = None) -> HttpResponse:
-        """Offer one way to save: whichever it were, the answer shows the first keys."""
+        """Show one button to save: with any of Django's, the answer shows the first keys."""
         one_way = {"show_save_and_add_another": False, "show_save_and_continue": False}
         response: HttpResponse = super().add_view(request, form_url, {**one_way, **(extra_context or {})})
         return response

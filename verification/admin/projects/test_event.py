@@ -15,7 +15,7 @@ from unfold.decorators import action
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from providers.http.ssrf import MAX_URL_LENGTH
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
@@ -46,7 +46,7 @@ class TestEventForm(forms.Form):
         return url
 
 
-@without_asking
+@skip_reauthentication
 @action(description=gettext_lazy("Send a test event"), icon="send", permissions=["change"], url_path="test-event")
 def test_event(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the form on the address, and under it how the customer's server has answered."""

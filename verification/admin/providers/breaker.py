@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 from unfold.decorators import action
 
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.display import label, page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.formats import CLOCK, written_moment
@@ -38,7 +38,7 @@ def state_label(provider: Provider) -> SafeString:
     return label(_("Paused until {time}").format(time=_clock(until)), "danger")
 
 
-@without_asking
+@skip_reauthentication
 @action(description=gettext_lazy("Resume now"), permissions=["change"], url_path="use-again")
 def use_again(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     provider: Provider = model_admin.find(request, object_id)
@@ -64,5 +64,5 @@ def _use_again(model_admin: ScopedAdmin, request: HttpRequest, provider: Provide
 
 
 def _clock(moment: datetime) -> str:
-    """A time aside lasts minutes, so the date says nothing."""
+    """Write the time without the date: a provider is paused for minutes."""
     return written_moment(moment, CLOCK)

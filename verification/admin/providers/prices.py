@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
@@ -67,7 +67,7 @@ class PriceListForm(forms.Form):
         return values
 
 
-@without_asking
+@skip_reauthentication
 @action(description=gettext_lazy("Prices"), icon="payments", permissions=["change"], url_path="prices")
 def show_prices(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the list that holds, or after a POST the difference to the one that was given. Nothing is changed."""

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from unfold.decorators import action
 
 from providers import registry
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.columns import ChannelColumn, ProviderTypeColumn
 from verification.admin.base.current_project import current_project_id, return_address
 from verification.admin.base.display import channel_icon, label, page_address
@@ -238,7 +238,7 @@ class ProviderAdmin(ChannelColumn, ProviderTypeColumn, ScopedAdmin):
 
     # --- checking -------------------------------------------------------------------------------------------------
 
-    @without_asking
+    @skip_reauthentication
     @action(
         description=gettext_lazy("Check credentials"), icon="network_check", permissions=["change"], url_path="check"
     )

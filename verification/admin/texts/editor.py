@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from unfold.widgets import UnfoldAdminTextareaWidget
 
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.permissions import own_projects
 from verification.core.errors import UserError
 from verification.core.numbers import whole_number
@@ -114,7 +114,7 @@ class EditorWidget(UnfoldAdminTextareaWidget):
         return render_to_string(self.template_name, self.get_context(name, value, attrs))
 
 
-@without_asking
+@skip_reauthentication
 def preview_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
     """Show what was typed, as a part of the editor for its script, and as a page for a browser without one."""
     if request.method != "POST":

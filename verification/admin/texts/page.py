@@ -70,7 +70,7 @@ class TextForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run
         return about and {**about, **(subject if about["channel"] == ChannelType.EMAIL else {"subject": ""})}
 
     def clean_language(self) -> str:
-        """Return the writing that the texts are looked up by."""
+        """Return the language as the texts are stored under it."""
         return own.canonical_language(self.cleaned_data["language"])
 
     def clean_text(self) -> str:
@@ -126,8 +126,8 @@ class TextAdmin(ChannelColumn, LanguageColumn, ScopedAdmin):
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Show all texts of one project, by default of the first by name, in place of a list of rows."""
-        if way := follow_address(request):
-            return way
+        if redirect := follow_address(request):
+            return redirect
         chosen = current_projects(request).order_by("name").first()
         matrix = matrix_of(chosen, self.trials_of(chosen)) if chosen else None
         may_change = bool(chosen and chosen.pk in own_project_ids(request, Right.CHANGE))

@@ -38,8 +38,8 @@ class InboxRow:
 
 
 def inbox_view(request: HttpRequest, model_admin: Any) -> HttpResponse:
-    if way := follow_address(request):
-        return way
+    if redirect := follow_address(request):
+        return redirect
     if not has_right(request, Right.USE_KEYS):
         raise PermissionDenied
     providers = _providers(request)

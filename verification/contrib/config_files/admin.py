@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from unfold.decorators import action
 from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminPasswordWidget, UnfoldAdminTextareaWidget
 
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import sees_addresses
@@ -105,7 +105,7 @@ class ChangeRow:
     rows: tuple[tuple[str, str], ...] = ()
 
 
-@without_asking
+@skip_reauthentication
 @action(description=gettext_lazy("Configuration file"), icon="description", permissions=["change"], url_path="file")
 def show_file(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Show the page, or what a file would change. Nothing is changed here."""

@@ -22,7 +22,7 @@ from unfold.widgets import (
     UnfoldBooleanSwitchWidget,
 )
 
-from verification.admin.auth.reauthentication import without_asking
+from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.display import page_address
 from verification.admin.base.fields import LinesField
 from verification.admin.base.model_admin import ScopedAdmin
@@ -99,7 +99,7 @@ def show_hosted_page(model_admin: ScopedAdmin, request: HttpRequest, object_id: 
     return _show(model_admin, request, project, form=form)
 
 
-@without_asking  # a picture leads nobody anywhere, and a file would be lost while the question is asked
+@skip_reauthentication  # a picture leads nobody anywhere, and a file would be lost while the question is asked
 @action(description=gettext_lazy("Logo"), permissions=["change"], url_path="hosted-page-logo")
 def set_logo(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
     """Take a new logo, or take it away."""
