@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from verification.core import caching
-from verification.core.caching import Breaker, Cached, Cooldown, TTLCache
+from verification.core.caching import Breaker, Cached, Cooldown, FreshCache
 
 
 class Clock:
@@ -29,7 +29,7 @@ def clock(monkeypatch):
 
 @pytest.fixture
 def remembered(clock):
-    remembered = TTLCache()
+    remembered = FreshCache()
     assert remembered.get("key", lambda: "first") == "first"
     return remembered
 
@@ -85,7 +85,7 @@ def test_what_was_cleared_is_read_anew(remembered):
 
 
 def test_a_value_that_was_put_there_counts_from_the_question(clock):
-    remembered = TTLCache()
+    remembered = FreshCache()
     remembered.put("key", "value", read_at=clock.now - 0.5)
     assert remembered.recent("key") == remembered.last("key") == "value"
     clock.now += 0.4
@@ -98,7 +98,7 @@ def test_values_that_nobody_asks_for_are_freed(clock):
     class Value:
         pass
 
-    remembered = TTLCache()
+    remembered = FreshCache()
     value = weakref.ref(remembered.get("left", Value))
     clock.now += 61
     remembered.get("busy", Value)
@@ -107,7 +107,7 @@ def test_values_that_nobody_asks_for_are_freed(clock):
 
 
 def test_a_value_that_is_kept_for_long_outlives_a_minute_in_which_others_are_read(clock):
-    remembered = TTLCache(fresh_seconds=3600)
+    remembered = FreshCache(fresh_seconds=3600)
     remembered.get("kept", lambda: "first")
     clock.now += 61
     remembered.get("busy", lambda: "another")
@@ -115,7 +115,7 @@ def test_a_value_that_is_kept_for_long_outlives_a_minute_in_which_others_are_rea
 
 
 def test_a_memory_with_a_bound_holds_no_more(clock):
-    remembered = TTLCache(max_size=3)
+    remembered = FreshCache(max_size=3)
     for number in range(10):
         remembered.get(number, lambda: "value")
     assert len([number for number in range(10) if remembered.last(number)]) <= 3
@@ -166,7 +166,7 @@ def test_one_that_asked_and_never_said_what_came_of_it_bars_nobody(away, clock):
 def test_a_wait_runs_down(clock):
     waits = Cooldown(10)
     assert not waits
-    waits.begin("caller", 3)
+    waits.begin("caller", seconds=3)
     clock.now += 2
     assert (waits.left("caller"), waits.left("other caller"), bool(waits)) == (1, 0, True)
     clock.now += 2
@@ -176,7 +176,7 @@ def test_a_wait_runs_down(clock):
 def test_waits_beyond_the_bound_take_no_memory(clock):
     waits = Cooldown(3)
     for number in range(10):
-        waits.begin(number, 60)
+        waits.begin(number, seconds=60)
     assert len([number for number in range(10) if waits.left(number)]) <= 3
 
 
@@ -188,10 +188,10 @@ def test_everything_is_forgotten_at_once():
     def once():
         return object()
 
-    remembered, away, waits, first = TTLCache(), Breaker(seconds=60), Cooldown(10), once()
+    remembered, away, waits, first = FreshCache(), Breaker(seconds=60), Cooldown(10), once()
     remembered.get("key", lambda: "first")
     away.record_failure("vendor")
-    waits.begin("caller", 60)
+    waits.begin("caller", seconds=60)
     assert once() is first
     caching.clear_all()
     assert remembered.get("key", lambda: "second") == "second"
@@ -201,7 +201,7 @@ def test_everything_is_forgotten_at_once():
 
 
 def test_a_memory_that_nobody_holds_is_gone():
-    held = weakref.ref(TTLCache())
+    held = weakref.ref(FreshCache())
     gc.collect()
     assert held() is None
     caching.clear_all()

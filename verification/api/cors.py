@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
 
-from verification.core.caching import TTLCache
+from verification.core.caching import FRESH_SECONDS, cached_for
 from verification.models import Project
 
 
@@ -60,14 +60,12 @@ def _is_surely_listed(origin: str) -> bool:
         return False
 
 
-_origins: TTLCache[str, frozenset[str]] = TTLCache()
-
-
 def is_listed(origin: str) -> bool:
     """Return whether any enabled project lists this origin, as of at most a second ago."""
-    return origin in _origins.get("all", _list_origins)
+    return origin in _listed_origins()
 
 
-def _list_origins() -> frozenset[str]:
+@cached_for(FRESH_SECONDS)
+def _listed_origins() -> frozenset[str]:
     lists = Project.objects.filter(is_enabled=True).values_list("origins", flat=True)
     return frozenset(item for listed in lists for item in listed)

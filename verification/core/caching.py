@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Generic, NamedTuple, TypeVar
 
 FRESH_SECONDS = 0.8  # the age at which a value is read anew. Every change holds in every process within a second.
@@ -72,7 +72,7 @@ class _Value(NamedTuple, Generic[V]):
     value: V
 
 
-class TTLCache(Memory, Generic[K, V]):
+class FreshCache(Memory, Generic[K, V]):
     """Values by key, each at most a second old. Of many threads that need one at once, a single thread reads it.
 
     The first thread that finds a value too old reads it anew. The others go on with the old one until it is a second
@@ -133,11 +133,28 @@ class TTLCache(Memory, Generic[K, V]):
                 self._values.pop(key, None)
 
 
-class Breaker(Memory, Generic[K]):
-    """Servers that did not answer, by key, and are left alone for ``seconds`` after ``failures`` in a row.
+class FreshValue(FreshCache[None, V]):
+    """A function's one value, as :func:`cached_for` keeps it."""
 
-    When the time is over one caller asks. The others leave the server alone until that one has an answer. The keys
-    come from our configuration and never from callers, so their number has no bound of its own.
+    def __init__(self, load: Callable[[], V], seconds: float) -> None:
+        self._load = load
+        super().__init__(fresh_seconds=seconds)
+
+    def __call__(self) -> V:
+        return self.get(None, self._load)
+
+
+def cached_for(seconds: float) -> Callable[[Callable[[], V]], FreshValue[V]]:
+    """A decorator for a function without arguments: a call reads its value anew at this age, as :class:`FreshCache`."""
+    return lambda load: FreshValue(load, seconds)
+
+
+class Breaker(Memory):
+    """Servers that did not answer, and are left alone for ``seconds`` after ``failures`` in a row.
+
+    When the time is over one caller asks. The others leave the server alone until that one has an answer. A single
+    server needs no ``key``. Keys come from our configuration and never from callers, so their number has no bound of
+    its own.
     """
 
     def __init__(self, *, seconds: float, failures: int = 1) -> None:
@@ -145,9 +162,10 @@ class Breaker(Memory, Generic[K]):
         super().__init__()
 
     def forget(self) -> None:
-        self._failed: dict[K, tuple[int, float]] = {}  # failures in a row, when to ask again by the monotonic clock
+        # Failures in a row, and when to ask again by the monotonic clock.
+        self._failed: dict[Hashable, tuple[int, float]] = {}
 
-    def allow(self, key: K) -> bool:
+    def allow(self, key: Hashable = None) -> bool:
         """Return whether the caller is to ask the server now.
 
         It then calls :meth:`record_failure` or :meth:`record_success`.
@@ -162,33 +180,36 @@ class Breaker(Memory, Generic[K]):
             self._failed[key] = count, now + self._seconds
         return True
 
-    def record_failure(self, key: K) -> None:
+    def record_failure(self, key: Hashable = None) -> None:
         count, _ = self._failed.get(key, (0, 0.0))
         self._failed[key] = count + 1, time.monotonic() + self._seconds
 
-    def record_success(self, key: K) -> None:
+    def record_success(self, key: Hashable = None) -> None:
         self._failed.pop(key, None)
 
 
-class Cooldown(Memory, Generic[K]):
-    """The seconds that each key has still to wait. A memory of ``max_size`` waits is emptied when it is full."""
+class Cooldown(Memory):
+    """The seconds that each key has still to wait; a single wait needs no key.
 
-    def __init__(self, max_size: int) -> None:
+    A memory of ``max_size`` waits is emptied when it is full.
+    """
+
+    def __init__(self, max_size: int = 1) -> None:
         self._max_size = max_size
         super().__init__()
 
     def forget(self) -> None:
-        self._ends: dict[K, float] = {}  # by the monotonic clock
+        self._ends: dict[Hashable, float] = {}  # by the monotonic clock
 
     def __bool__(self) -> bool:
         return bool(self._ends)
 
-    def left(self, key: K) -> float:
+    def left(self, key: Hashable = None) -> float:
         """Return the seconds that ``key`` has to wait, 0 if it has none."""
         end = self._ends.get(key)
         return 0.0 if end is None else max(0.0, end - time.monotonic())
 
-    def begin(self, key: K, seconds: float) -> None:
+    def begin(self, key: Hashable = None, *, seconds: float) -> None:
         if len(self._ends) >= self._max_size:
             self._ends.clear()
         self._ends[key] = time.monotonic() + seconds

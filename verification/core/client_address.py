@@ -57,7 +57,7 @@ def unread_from() -> str:
         return ""
 
 
-_notes: Cooldown[str] = Cooldown(max_size=1)
+_noted = Cooldown()
 
 
 def _warn_of_unread(address: str) -> None:
@@ -65,9 +65,9 @@ def _warn_of_unread(address: str) -> None:
 
     All callers then look like that proxy, for which the limits per address and the rules on guessing do not hold.
     """
-    if _notes.left(UNREAD_KEY) or not address or not is_neighbour(address):
+    if _noted.left() or not address or not is_neighbour(address):
         return
-    _notes.begin(UNREAD_KEY, UNREAD_NOTED_SECONDS)
+    _noted.begin(seconds=UNREAD_NOTED_SECONDS)
     log.warning(
         "X-Forwarded-For arrives from %s and TRUSTED_PROXIES is 0: all callers count as that address, so limits per"
         " client address are off. Set TRUSTED_PROXIES to the number of proxies in front.",

@@ -131,7 +131,7 @@ class Families:
         values.ValueClass = values.MultiProcessValue(Slot(folder))  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._children: dict[tuple[Any, ...], Any] = {}
-        self._room: Breaker[str] = Breaker(seconds=TRY_AGAIN_SECONDS)
+        self._room = Breaker(seconds=TRY_AGAIN_SECONDS)
         self.providers, self.places = Bounded(MAX_PROVIDERS), Bounded(MAX_PLACES)
 
         def counter(name: str, text: str, *labels: str) -> Counter:
@@ -185,14 +185,14 @@ class Families:
         key = (family, *labels)
         child = self._children.get(key)
         if child is None:
-            if not self._room.allow(""):
+            if not self._room.allow():
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             try:
                 child = self._children[key] = family.labels(*labels)
             except OSError:
-                self._room.record_failure("")
+                self._room.record_failure()
                 raise
-            self._room.record_success("")
+            self._room.record_success()
         return child
 
     def provider(self, provider: int | None) -> str:
@@ -203,8 +203,8 @@ def folder() -> Path:
     return Path(settings.METRICS_DIR) / str(FORMAT)
 
 
-_folder_away: Breaker[str] = Breaker(seconds=TRY_AGAIN_SECONDS)
-_logged: Cooldown[str] = Cooldown(max_size=1)
+_folder_away = Breaker(seconds=TRY_AGAIN_SECONDS)
+_logged = Cooldown()
 
 
 @Cached
@@ -217,22 +217,22 @@ os.register_at_fork(after_in_child=_made.forget)  # a fork counts in files of it
 
 def _families() -> Families | None:
     """Return the metrics; None if there are none, or if their folder cannot be written."""
-    if not settings.METRICS_TOKEN or not _folder_away.allow(""):
+    if not settings.METRICS_TOKEN or not _folder_away.allow():
         return None
     try:
         families = _made()
     except OSError as error:
-        _folder_away.record_failure("")
+        _folder_away.record_failure()
         _log_loss(error)
         return None
-    _folder_away.record_success("")
+    _folder_away.record_success()
     return families
 
 
 def _log_loss(error: OSError) -> None:
     """Say in the log, once an hour, that counts are lost. A full disk fails no request."""
-    if not _logged.left(""):
-        _logged.begin("", TELL_AGAIN_SECONDS)
+    if not _logged.left():
+        _logged.begin(seconds=TELL_AGAIN_SECONDS)
         log.error("The metrics lose counts: %s cannot be written (%s).", folder(), error.strerror or error)
 
 

@@ -13,7 +13,7 @@ from verification.worker.broker import BOTS, CONNECTIONS, MESSAGES, broker
 log = logging.getLogger(__name__)
 
 AWAY_SECONDS = 1.0  # how long the broker is left alone after it did not answer
-_away: Breaker[str] = Breaker(seconds=AWAY_SECONDS)
+_away = Breaker(seconds=AWAY_SECONDS)
 
 
 def wake(message_id: int) -> None:
@@ -32,12 +32,12 @@ def wake_bots() -> None:
 
 
 def _send(queue: str, message_id: int) -> None:
-    if not _away.allow("broker"):
+    if not _away.allow():
         return
     try:
         broker.wake(queue, message_id)
     except RedisError:
-        _away.record_failure("broker")
+        _away.record_failure()
         log.warning("The broker does not answer; the workers' sweep delivers the messages.")
     else:
-        _away.record_success("broker")
+        _away.record_success()

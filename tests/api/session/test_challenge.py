@@ -493,9 +493,8 @@ def test_a_puzzle_is_read_by_the_projects_origins_alone(api, always):
 def test_a_flood_of_puzzles_reads_their_project_once(api, always, monkeypatch):
     load, read = challenges.load_public_project, []
     monkeypatch.setattr(challenges, "load_public_project", lambda public_id: read.append(public_id) or load(public_id))
-    monkeypatch.setattr(
-        challenges, "_puzzle_projects", caching.TTLCache(1, fresh_seconds=SECONDS)
-    )  # as if it took no time
+    # As if the calls took no time.
+    monkeypatch.setattr(challenges, "_puzzle_projects", caching.FreshCache(1, fresh_seconds=SECONDS))
     address = f"/session/challenge?project={always.row.public_id}"
     assert {api.call("GET", address).status_code for _ in range(5)} == {200}
     assert read == [str(always.row.public_id)]

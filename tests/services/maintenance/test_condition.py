@@ -131,10 +131,10 @@ def test_what_is_asked_again_and_again_logs_once_that_the_database_is_away_and_o
     caplog.set_level("INFO", logger=health.__name__)
     with database_away():
         for _ in range(3):
-            health._answers.forget()
+            health.failing.forget()
             assert health.failing() == health.AWAY
     for _ in range(2):
-        health._answers.forget()
+        health.failing.forget()
         assert health.failing() == ""
     away, back = [record.getMessage() for record in caplog.records]
     assert away.startswith("not ready: the database does not answer (") and back == "ready again: the database answers"

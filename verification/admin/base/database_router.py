@@ -19,7 +19,7 @@ from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, connectio
 from django.http import HttpRequest
 
 from verification import sql
-from verification.core.caching import Breaker, TTLCache
+from verification.core.caching import FRESH_SECONDS, Breaker, cached_for
 
 log = logging.getLogger(__name__)
 
@@ -36,8 +36,7 @@ LAG_QUERY = """
 """
 
 _alias: ContextVar[str | None] = ContextVar("reading", default=None)
-_lags: TTLCache[str, float] = TTLCache()
-_away: Breaker[str] = Breaker(seconds=AWAY_SECONDS)
+_away = Breaker(seconds=AWAY_SECONDS)
 
 
 class ReplicaRouter:
@@ -68,7 +67,7 @@ def database_for(request: HttpRequest) -> str:
         return DEFAULT_DB_ALIAS
     if abs(time.time() - request.session.get(SENT_AT, 0)) < STAY_SECONDS:
         return DEFAULT_DB_ALIAS
-    return ALIAS if _lags.get(ALIAS, _measure_lag) < MAX_LAG_SECONDS else DEFAULT_DB_ALIAS
+    return ALIAS if _lag() < MAX_LAG_SECONDS else DEFAULT_DB_ALIAS
 
 
 @contextmanager
@@ -81,9 +80,10 @@ def reading(alias: str) -> Iterator[None]:
         _alias.reset(token)
 
 
-def _measure_lag() -> float:
+@cached_for(FRESH_SECONDS)
+def _lag() -> float:
     """Return the seconds that the replica lags behind, infinity if it is away."""
-    if not _away.allow(ALIAS):
+    if not _away.allow():
         return float("inf")
     connection = connections[ALIAS]
     try:
@@ -92,8 +92,8 @@ def _measure_lag() -> float:
             behind = float(cursor.fetchone()[0])
     except (DatabaseError, InterfaceError) as error:
         connection.close()
-        _away.record_failure(ALIAS)
+        _away.record_failure()
         log.warning("The replica is away; the panel reads the primary. (%s)", sql.reason(error))
         return float("inf")
-    _away.record_success(ALIAS)
+    _away.record_success()
     return behind

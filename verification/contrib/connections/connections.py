@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from verification.contrib.connections import registry
 from verification.contrib.connections.base import PastedLine, System
 from verification.core import crypto
-from verification.core.caching import Cooldown, TTLCache
+from verification.core.caching import Cooldown, FreshCache
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
 from verification.models import ChannelType, IdentityConnection, Project, bounds
@@ -42,8 +42,8 @@ class ConnectionConfig:
     secret: str = field(repr=False)
 
 
-_found: TTLCache[UUID, ConnectionConfig | None] = TTLCache(MAX_REMEMBERED)
-_used: Cooldown[int] = Cooldown(MAX_REMEMBERED)
+_found: FreshCache[UUID, ConnectionConfig | None] = FreshCache(MAX_REMEMBERED)
+_used = Cooldown(MAX_REMEMBERED)
 
 
 @transaction.atomic
@@ -125,7 +125,7 @@ def find(public_id: UUID) -> ConnectionConfig | None:
 def note_use(connection: ConnectionConfig) -> None:
     """Keep when it was last used, to the minute."""
     if not _used.left(connection.id):
-        _used.begin(connection.id, USED_SECONDS)
+        _used.begin(connection.id, seconds=USED_SECONDS)
         IdentityConnection.objects.filter(pk=connection.id).update(last_used_at=Now())
 
 

@@ -14,7 +14,7 @@ from joserfc.jwk import KeySet
 from providers.errors import ProviderError
 from providers.http.client import Timeouts
 from verification.core.bulkhead import bulkhead
-from verification.core.caching import Cooldown, TTLCache
+from verification.core.caching import Cooldown, FreshCache
 from verification.core.errors import ApiError
 from verification.services.providers.http_client import http_client
 
@@ -24,8 +24,8 @@ TIMEOUTS = Timeouts(connect=1.0, total=1.5)  # seconds; the system waits for two
 MAX_REMEMBERED = 1_000  # sets of keys
 RETRY_SECONDS = 5  # that a system is asked to wait while its keys cannot be fetched
 
-_sets: TTLCache[str, KeySet] = TTLCache(MAX_REMEMBERED, fresh_seconds=KEPT_SECONDS)
-_asked_again: Cooldown[str] = Cooldown(MAX_REMEMBERED)
+_sets: FreshCache[str, KeySet] = FreshCache(MAX_REMEMBERED, fresh_seconds=KEPT_SECONDS)
+_asked_again = Cooldown(MAX_REMEMBERED)
 
 
 def keys_at(url: str, key_id: str, *, project_id: int) -> KeySet:
@@ -36,7 +36,7 @@ def keys_at(url: str, key_id: str, *, project_id: int) -> KeySet:
     found = _sets.get(url, lambda: _fetch(url, project_id))
     if any(key.kid == key_id for key in found.keys) or _asked_again.left(url):
         return found
-    _asked_again.begin(url, ASKED_AGAIN_SECONDS)
+    _asked_again.begin(url, seconds=ASKED_AGAIN_SECONDS)
     asked_at = time.monotonic()
     found = _fetch(url, project_id)
     _sets.put(url, found, read_at=asked_at)

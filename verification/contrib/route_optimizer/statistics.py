@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from verification import sql
 from verification.contrib.route_optimizer.optimizer import HOUR_SECONDS, WINDOW_HOURS, Hour, State, learn
-from verification.core.caching import TTLCache
+from verification.core.caching import FreshCache
 from verification.services.providers.exchange_rates import in_account
 from verification.services.providers.prices import PriceBook
 
 READ_SECONDS = 60.0  # between two readings: the figures are counted once a minute.
 HOUR = timedelta(hours=1)
 
-_states: TTLCache[tuple[int, str], State] = TTLCache(fresh_seconds=READ_SECONDS)
+_states: FreshCache[tuple[int, str], State] = FreshCache(fresh_seconds=READ_SECONDS)
 
 
 class CountedHour(NamedTuple):

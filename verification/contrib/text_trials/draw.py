@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from verification.core.caching import TTLCache
+from verification.core.caching import FRESH_SECONDS, FreshCache, cached_for
 from verification.models import TextVariant
 from verification.services.texts.rendering import OwnText
 
@@ -23,8 +23,7 @@ class _Trial:
 
 
 # Few projects try a text, so each process reads which, and then their trials alone. Both are at most a second old.
-_projects: TTLCache[None, frozenset[int]] = TTLCache()
-_trials: TTLCache[int, dict[tuple[str, str], _Trial]] = TTLCache()
+_trials: FreshCache[int, dict[tuple[str, str], _Trial]] = FreshCache()
 
 
 def tried_text(project_id: int, channel: str, language: str, session_id: str) -> OwnText | None:
@@ -32,7 +31,7 @@ def tried_text(project_id: int, channel: str, language: str, session_id: str) ->
 
     A trial is of one language, without its regions.
     """
-    if project_id not in _projects.get(None, _read_projects):
+    if project_id not in _trying_projects():
         return None
     trial = _trials.get(project_id, lambda: _read_trials(project_id)).get((channel, language))
     return trial.text if trial and draw(trial.id, session_id) < trial.share else None
@@ -47,7 +46,8 @@ def draw(variant_id: int, session_id: str) -> int:
     return int.from_bytes(digest[:_OCTETS]) % OF_HUNDRED
 
 
-def _read_projects() -> frozenset[int]:
+@cached_for(FRESH_SECONDS)
+def _trying_projects() -> frozenset[int]:
     return frozenset(TextVariant.objects.order_by().values_list("project_id", flat=True).distinct())
 
 

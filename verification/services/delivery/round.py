@@ -16,7 +16,7 @@ from providers.base import Adapter, Connection, Outcome, OutgoingMessage, Result
 from verification import sql
 from verification.core import metrics, tracing
 from verification.core.addresses import Address, NumberType, country_of, kind_of
-from verification.core.caching import TTLCache
+from verification.core.caching import FreshCache
 from verification.core.crypto import DecryptionFailed, KeyUnknown
 from verification.models import Choice, MessageStatus, Subscription
 from verification.services.delivery import record
@@ -50,7 +50,7 @@ UNCONFIRMED_SECONDS = 600  # that a message which may have been sent waits for a
 
 NO_PROVIDER = gettext_noop("No active provider serves this channel.")
 
-_projects: TTLCache[int, ProjectConfig | None] = TTLCache()
+_projects: FreshCache[int, ProjectConfig | None] = FreshCache()
 
 
 def receipt_seconds(message: ClaimedMessage, adapter: Adapter | None = None) -> float:

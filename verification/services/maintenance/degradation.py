@@ -14,7 +14,7 @@ from django.utils import timezone
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
-from verification.core.caching import TTLCache
+from verification.core.caching import FRESH_SECONDS, cached_for
 from verification.models import Channel, CircuitBreaker, Message, MessageStatus, Provider, Upkeep, WebhookEvent, Worker
 from verification.services.maintenance import retention
 from verification.services.records import workers
@@ -92,15 +92,9 @@ class Condition:
         return self.last_guard_sweep < now - GUARD_LATE
 
 
-_conditions: TTLCache[str, Condition] = TTLCache()
-
-
+@cached_for(FRESH_SECONDS)
 def current() -> Condition:
     """Return the condition as of at most a second ago. Raises Django's database errors."""
-    return _conditions.get("all", _read)
-
-
-def _read() -> Condition:
     began = time.time()
     now = _database_clock()
     here = (began + time.time()) / 2

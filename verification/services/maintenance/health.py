@@ -9,7 +9,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from django.db.migrations.loader import MigrationLoader
 
 from verification import sql
-from verification.core.caching import Memory, TTLCache
+from verification.core.caching import FRESH_SECONDS, Memory, cached_for
 from verification.services.maintenance import key_ring
 from verification.sql import read_only
 
@@ -21,18 +21,10 @@ ONLY_READS = "The database is read-only: a standby, or one whose disk is full."
 NOT_MIGRATED = "The database is not up to date. Run: manage.py migrate"
 
 
-def failing() -> str:
-    """Return in one sentence why the process cannot serve; empty if it can. The answer is at most a second old."""
-    return _answers.get("database", _ask)
-
-
 @lru_cache(maxsize=1)
 def expected_migrations() -> frozenset[tuple[str, str]]:
     """Return the last migration of every app in this version. Later ones in the database are a newer version's."""
     return frozenset(MigrationLoader(None).graph.leaf_nodes())
-
-
-_answers: TTLCache[str, str] = TTLCache()
 
 
 class _LastReason(Memory):
@@ -53,7 +45,9 @@ def _log_change(reason: str) -> None:
     _last_reason.reason = reason
 
 
-def _ask() -> str:
+@cached_for(FRESH_SECONDS)
+def failing() -> str:
+    """Return in one sentence why the process cannot serve; empty if it can. The answer is at most a second old."""
     try:
         with connection.cursor() as cursor:
             cursor.execute(_LOOK)

@@ -12,7 +12,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg import sql
 
 from verification.core import crypto
-from verification.core.caching import TTLCache
+from verification.core.caching import FreshCache
 from verification.services.maintenance.reencryption import COLUMNS, SHORT_LIVED
 
 REFUSED = (
@@ -26,7 +26,7 @@ _NEWEST = sql.SQL(
     " WHERE {column} IS NOT NULL ORDER BY {pk} DESC LIMIT 1)"
 )
 
-_fits: TTLCache[str, bool] = TTLCache(fresh_seconds=ASK_AGAIN_SECONDS)
+_fits: FreshCache[str, bool] = FreshCache(fresh_seconds=ASK_AGAIN_SECONDS)
 
 
 def refusal() -> str:

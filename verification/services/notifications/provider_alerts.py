@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from datetime import date
 
 from django.utils import timezone
 
@@ -37,7 +36,7 @@ _WORDS = {
 KIND = "provider"  # of the alert; its key begins with the provider's id
 MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises any others again, which changes nothing
 # By provider, outcome and day: the alerts that this process raised. It only spares the database: the row is unique.
-_alerted: Cooldown[tuple[int, Outcome, date]] = Cooldown(MAX_REMEMBERED)
+_alerted = Cooldown(MAX_REMEMBERED)
 
 
 def alert_owner(project_id: int, provider: LiveProvider, result: Result) -> None:
@@ -63,4 +62,4 @@ def alert_owner(project_id: int, provider: LiveProvider, result: Result) -> None
             detail=f'The provider said: "{said}". {advice} Meanwhile Watchword uses the next provider of the channel; '
             "if there is none, messages fail.",
         )
-    _alerted.begin((provider.id, result.outcome, today), DAY_SECONDS)
+    _alerted.begin((provider.id, result.outcome, today), seconds=DAY_SECONDS)

@@ -21,7 +21,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from verification import sql
-from verification.core.caching import TTLCache
+from verification.core.caching import FRESH_SECONDS, FreshCache, cached_for
 from verification.core.crypto import stored_digest
 from verification.core.errors import ApiError, UserError
 from verification.core.networks import contain
@@ -54,8 +54,8 @@ class Callers:
     """Keys by digest, and the snapshots that keys of one project share."""
 
     def __init__(self) -> None:
-        self._keys: TTLCache[bytes, _Key] = TTLCache(MAX_KEYS)
-        self._projects: TTLCache[int, ProjectConfig] = TTLCache()  # by id
+        self._keys: FreshCache[bytes, _Key] = FreshCache(MAX_KEYS)
+        self._projects: FreshCache[int, ProjectConfig] = FreshCache()  # by id
 
     def remembered(self, digest: bytes) -> Caller | None:
         """Return who holds the key, as far as it was read within a second."""
@@ -103,7 +103,6 @@ SHOWN_CHARACTERS = 4  # of the random part, to know a key by
 MAX_LISTED_KEYS = 20_000  # of all projects; beyond it a list of them takes longer to read than it spares
 
 _callers = Callers()
-_live_keys: TTLCache[str, frozenset[bytes] | None] = TTLCache()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +201,12 @@ def is_well_formed(text: str) -> bool:
 
 
 def _may_be_live(digest: bytes) -> bool:
-    listed = _live_keys.get("all", _list_live_keys)
+    listed = _live_keys()
     return listed is None or digest in listed
 
 
-def _list_live_keys() -> frozenset[bytes] | None:
+@cached_for(FRESH_SECONDS)
+def _live_keys() -> frozenset[bytes] | None:
     """The digests of all live keys, or None where they are too many."""
     digests = ApiKey.objects.live().order_by().values_list("digest", flat=True)[: MAX_LISTED_KEYS + 1]
     listed = frozenset(bytes(digest) for digest in digests)

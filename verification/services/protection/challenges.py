@@ -17,7 +17,7 @@ from providers.challenges.base import ChallengeOutcome, ChallengeResult, Site
 from verification import sql
 from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, Wait, bulkhead
-from verification.core.caching import Breaker, Cooldown, TTLCache
+from verification.core.caching import Breaker, Cooldown, FreshCache
 from verification.core.crypto import DecryptionFailed, decrypt, puzzle_keys, stored_digest
 from verification.core.errors import ApiError
 from verification.models import ChallengeProvider, GuardRule
@@ -36,9 +36,9 @@ ANSWER = "challenge answer"  # the kind that is mixed into the digest of an answ
 LOGGED_SECONDS = 1.0  # the least time between two lines on failures in one project: anybody may fail at any rate
 MAX_REMEMBERED = 10_000  # projects that a process remembers; of unknown ids next to nothing is kept
 
-_logged: Cooldown[int] = Cooldown(MAX_REMEMBERED)
-_puzzle_projects: TTLCache[str, ProjectConfig | None] = TTLCache(MAX_REMEMBERED)  # projects by the id that pages know
-_away: Breaker[tuple[int, str]] = Breaker(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
+_logged = Cooldown(MAX_REMEMBERED)
+_puzzle_projects: FreshCache[str, ProjectConfig | None] = FreshCache(MAX_REMEMBERED)  # by the id that pages know
+_away = Breaker(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
 
 
 def is_required(policy: RecipientPolicy) -> bool:
@@ -227,6 +227,6 @@ def _require(challenge: ChallengeConfig) -> NoReturn:
 
 def _fail(project: ProjectConfig, reason: str) -> NoReturn:
     if not _logged.left(project.id):
-        _logged.begin(project.id, LOGGED_SECONDS)
+        _logged.begin(project.id, seconds=LOGGED_SECONDS)
         log.info("project %s: a challenge was not passed: %s", project.id, reason)
     raise ApiError("challenge_failed")

@@ -11,7 +11,7 @@ from collections import Counter
 
 from django.conf import settings
 
-from verification.core.caching import Memory, TTLCache
+from verification.core.caching import FreshCache, Memory
 from verification.core.errors import ApiError, DecisionRecord
 from verification.services.protection.limits import WHOLE_PROJECT, network_of
 
@@ -46,7 +46,7 @@ class Second(Memory):
 
 
 _second = Second()
-_projects: TTLCache[Path, int] = TTLCache(MAX_REMEMBERED)  # of the addresses that were right within the last minute
+_projects: FreshCache[Path, int] = FreshCache(MAX_REMEMBERED)  # of the addresses that were right within the last minute
 
 
 def require_room(path: Path, client_address: str, *, size: int) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 from django.utils import timezone
 
 from verification.core.caching import Cooldown
@@ -15,7 +13,7 @@ ORIGIN_SHOWN_CHARACTERS = 100
 DAY_SECONDS = 24 * 60 * 60  # an alert of a day is remembered for that long; the next day's has another key
 MAX_REMEMBERED = 10_000  # alerts of a day that a process remembers; it raises any others again, which changes nothing
 # By key and day: the alerts that this process raised. It only spares the database, as the alert's row is unique.
-_alerted: Cooldown[tuple[int, date]] = Cooldown(MAX_REMEMBERED)
+_alerted = Cooldown(MAX_REMEMBERED)
 
 
 def alert_on_browser(caller: Caller, origin: str) -> None:
@@ -33,4 +31,4 @@ def alert_on_browser(caller: Caller, origin: str) -> None:
         "read the key. Remove it from the page, where an API key is enough, and rotate it. If your own server "
         "forwards the Origin header, stop it from doing so.",
     )
-    _alerted.begin((caller.key_id, today), DAY_SECONDS)
+    _alerted.begin((caller.key_id, today), seconds=DAY_SECONDS)

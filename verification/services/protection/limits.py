@@ -228,8 +228,8 @@ def _own_counter() -> FixedWindowRateLimiter:
     return FixedWindowRateLimiter(MemoryStorage())
 
 
-_away: Breaker[str] = Breaker(seconds=AWAY_SECONDS)
-_full: Cooldown[tuple[RateLimitItem, str]] = Cooldown(MAX_REMEMBERED)  # by limit and caller: until its window ends
+_away = Breaker(seconds=AWAY_SECONDS)
+_full = Cooldown(MAX_REMEMBERED)  # by limit and caller: until its window ends
 
 
 def _hit(
@@ -243,7 +243,7 @@ def _hit(
     if wait <= 1:  # waits are rounded up, so the window may be over in its last second
         left, wait = _ask(lambda limiter: _count(limiter, item, who))
         if wait > 1:
-            _full.begin((item, who), wait)
+            _full.begin((item, who), seconds=wait)
     if told_as:
         quotas.note(Quota(told_as, item.amount, item.get_expiry(), left, wait or None))
     if wait:
@@ -256,14 +256,14 @@ def _is_used_up(item: RateLimitItem, who: str) -> bool:
 
 def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:
     """Ask the shared counter or, while the cache is away, this process's own."""
-    if _away.allow("cache"):
+    if _away.allow():
         try:
             answer = question(_shared_counter())
         except RedisError:
-            _away.record_failure("cache")
+            _away.record_failure()
             log.warning("The cache does not answer; each process counts limits per second and address on its own.")
         else:
-            _away.record_success("cache")
+            _away.record_success()
             return answer
     return question(_own_counter())
 

@@ -27,7 +27,7 @@ from providers.risk.base import Judgement, Question, RiskAccount, Verdict
 from verification import sql
 from verification.core import crypto
 from verification.core.addresses import mask
-from verification.core.caching import TTLCache
+from verification.core.caching import FreshCache
 from verification.core.crypto import DecryptionFailed, decrypt
 from verification.models import Message, Project, RiskVerdict, Session
 from verification.models.guard import RISK_REASON_MAX_LENGTH
@@ -47,7 +47,7 @@ TOKEN_SECONDS = 240.0  # operators' tokens live for minutes at the least
 STOPPED = "A risk check ("  # how the error of a message begins that was not sent because of one
 
 # By project and account, so that no other server gets a token that the account before was given.
-_tokens: TTLCache[tuple[int, RiskAccount], str] = TTLCache(fresh_seconds=TOKEN_SECONDS)
+_tokens: FreshCache[tuple[int, RiskAccount], str] = FreshCache(fresh_seconds=TOKEN_SECONDS)
 
 
 def why_not_to_send(message: ClaimedMessage, policy: RecipientPolicy) -> str:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from providers.base import Adapter
 from providers.errors import SettingsInvalid
 from verification.core.addresses import domain_of
-from verification.core.caching import TTLCache
+from verification.core.caching import FreshCache
 from verification.core.crypto import DecryptionFailed
 from verification.models import Project, Provider, RoutingRule, SenderRule
 from verification.services.providers import capacity
@@ -68,7 +68,7 @@ class LiveProvider:
         return self.senders[max(matching, key=len)] if matching else None
 
 
-_live: TTLCache[tuple[int, str], list[LiveProvider]] = TTLCache()
+_live: FreshCache[tuple[int, str], list[LiveProvider]] = FreshCache()
 
 
 def live_providers(project_id: int, channel: str) -> list[LiveProvider]:

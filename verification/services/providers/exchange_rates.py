@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from decimal import Decimal
 
 from django.utils import timezone
 
-from verification.core.caching import TTLCache
+from verification.core.caching import cached_for
 from verification.models import ExchangeRate
 from verification.services.projects.ceilings import platform
 
 READ_SECONDS = 60.0  # between two readings of the rates, which people enter for a day
 
-_rates: TTLCache[str, Mapping[str, Decimal]] = TTLCache(fresh_seconds=READ_SECONDS)
-
 
 def rate_of(currency: str) -> Decimal | None:
     """Return what one unit of a currency is worth today in the currency of account; None where no rate leads there."""
-    return _rates.get("today", _read_rates).get(currency)
+    return _rates().get(currency)
 
 
 def in_account(amount: Decimal, currency: str) -> float | None:
@@ -27,7 +24,8 @@ def in_account(amount: Decimal, currency: str) -> float | None:
     return None if rate is None else float(amount * rate)
 
 
-def _read_rates() -> dict[str, Decimal]:
+@cached_for(READ_SECONDS)
+def _rates() -> dict[str, Decimal]:
     account = platform().account_currency
     today = timezone.now().date()
     rows = ExchangeRate.objects.filter(account=account, valid_from__lte=today)

@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from django.utils.translation.trans_real import parse_accept_lang_header
 
 from providers.parsing import gsm
-from verification.core.caching import TTLCache
+from verification.core.caching import FreshCache
 from verification.models import ChannelType, MessageTemplate
 
 FALLBACK_LANGUAGE = "en"
@@ -172,7 +172,7 @@ def own_text(project_id: int, channel: str, language: str, session_id: str | Non
     return texts.get((channel, language)) or texts.get((channel, language.partition("-")[0]))
 
 
-_own_texts: TTLCache[int, dict[tuple[str, str], OwnText]] = TTLCache()
+_own_texts: FreshCache[int, dict[tuple[str, str], OwnText]] = FreshCache()
 
 
 def _load_own_texts(project_id: int) -> dict[tuple[str, str], OwnText]:
