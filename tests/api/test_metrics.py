@@ -69,9 +69,9 @@ def test_requests_are_counted_by_endpoint_and_status(counted, api):
 
 @pytest.mark.django_db
 def test_keys_that_are_not_valid_are_counted_after_their_address_is_held_off_too(counted):
-    for _ in range(limits.UNKNOWN_KEYS_PER_MINUTE + 5):
+    for _ in range(limits.UNKNOWN_KEYS.window.amount + 5):
         Client(headers={"x-api-key": "ww_api_unknown"}).get("/session/settings")
-    assert value("unknown_keys_total", answer="refused") == limits.UNKNOWN_KEYS_PER_MINUTE
+    assert value("unknown_keys_total", answer="refused") == limits.UNKNOWN_KEYS.window.amount
     assert value("unknown_keys_total", answer="held_off") == 5
 
 

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.admin.rows import ADDRESS, a_message, a_session
+from tests.fakes.limits import set_limit
 from verification.core import crypto
 from verification.models import (
     AuditEntry,
@@ -19,7 +20,6 @@ from verification.models import (
     Session,
     WebhookEvent,
 )
-from verification.services.protection import limits
 
 pytestmark = pytest.mark.django_db
 FIND = "admin:verification_find"
@@ -64,7 +64,7 @@ def guesses(number):
 
 @pytest.mark.parametrize("page", SEARCHES)
 def test_who_sees_masks_looks_up_few_numbers_and_each_is_on_record(panel, monkeypatch, page):
-    monkeypatch.setattr(limits, "LOOK_UPS", 3)
+    set_limit(monkeypatch, "LOOK_UPS", 3)
     client = panel.as_("owner")
     answers = [look_up(client, page, term) for term in guesses(3)]
     assert answers[0].status_code == (302 if page == "find" else 200)
@@ -79,7 +79,7 @@ def test_who_sees_masks_looks_up_few_numbers_and_each_is_on_record(panel, monkey
 
 
 def test_all_searches_by_number_share_one_count(panel, monkeypatch):
-    monkeypatch.setattr(limits, "LOOK_UPS", len(SEARCHES))
+    set_limit(monkeypatch, "LOOK_UPS", len(SEARCHES))
     client = panel.as_("owner")
     for page, term in zip(SEARCHES, guesses(len(SEARCHES)), strict=True):
         look_up(client, page, term)
@@ -88,14 +88,14 @@ def test_all_searches_by_number_share_one_count(panel, monkeypatch):
 
 @pytest.mark.parametrize("who", ["owner", "root"])
 def test_who_sees_addresses_looks_up_as_many_as_they_like(panel, monkeypatch, who):
-    monkeypatch.setattr(limits, "LOOK_UPS", 2)
+    set_limit(monkeypatch, "LOOK_UPS", 2)
     Membership.objects.filter(project=panel.project).update(sees_addresses=True)
     assert [find(panel.as_(who), ADDRESS).status_code for _ in range(4)] == [302] * 4
     assert not AuditEntry.objects.filter(action="Looked up a recipient").exists()
 
 
 def test_who_sees_addresses_of_one_project_is_counted_for_the_other(panel, monkeypatch):
-    monkeypatch.setattr(limits, "LOOK_UPS", 1)
+    set_limit(monkeypatch, "LOOK_UPS", 1)
     owner = User.objects.get(username="owner")
     Membership.objects.filter(user=owner).update(sees_addresses=True)
     Membership.objects.create(project=panel.other, user=owner)
@@ -104,7 +104,7 @@ def test_who_sees_addresses_of_one_project_is_counted_for_the_other(panel, monke
 
 
 def test_ids_are_no_look_up_of_a_number(panel, monkeypatch):
-    monkeypatch.setattr(limits, "LOOK_UPS", 1)
+    set_limit(monkeypatch, "LOOK_UPS", 1)
     client = panel.as_("owner")
     for term in (panel.rows[Session].pk, panel.rows[Message].pk, "+4915******78", "no-such-id"):
         assert find(client, term).status_code in (200, 302)

@@ -16,6 +16,7 @@ from tests import clock, factories
 from tests.api.calls import WRONG, Api, problem, wrong_fields
 from tests.core.test_bulkhead import waiting
 from tests.fakes import http_server as fake
+from tests.fakes.limits import set_limit
 from tests.fakes.siteverify import HOST, SECRET, SITE_KEY, Siteverify
 from tests.providers.challenges.test_altcha import solve
 from verification import sql
@@ -24,7 +25,7 @@ from verification.core.bulkhead import Wait
 from verification.models import Message, Recipient, Session, UsedChallenge, WrongCode
 from verification.services.maintenance import retention
 from verification.services.projects.settings import seal_secret
-from verification.services.protection import challenges, limits
+from verification.services.protection import challenges
 
 pytestmark = pytest.mark.django_db
 
@@ -327,7 +328,7 @@ def test_a_hosted_answer_works_once(api, vendor):
 
 
 def test_an_address_that_brings_wrong_answers_soon_costs_the_vendor_and_us_nothing_more(api, vendor, monkeypatch):
-    monkeypatch.setattr(limits, "FAILED_CHALLENGES_PER_MINUTE", 2)
+    set_limit(monkeypatch, "FAILED_CHALLENGES", 2)
     api.client.defaults["REMOTE_ADDR"] = STRANGER
     session_id = api.create(challenge_token="good one").data["session_id"]
     for answer in (api.create(challenge_token="garbage"), api.send(session_id, "voice", challenge_token="wrong")):
@@ -341,7 +342,7 @@ def test_an_address_that_brings_wrong_answers_soon_costs_the_vendor_and_us_nothi
 
 
 def test_wrong_answers_in_one_project_hold_off_nobody_in_another(api, project, vendor, monkeypatch):
-    monkeypatch.setattr(limits, "FAILED_CHALLENGES_PER_MINUTE", 1)
+    set_limit(monkeypatch, "FAILED_CHALLENGES", 1)
     neighbour = factories.project(channels=("sms",))
     neighbour.set(
         challenge_mode="always",
@@ -501,9 +502,7 @@ def test_a_flood_of_puzzles_reads_their_project_once(api, always, monkeypatch):
 
 
 def test_puzzles_are_limited_by_address(api, always, monkeypatch):
-    from verification.services.protection import limits
-
-    monkeypatch.setattr(limits, "PUZZLES_PER_MINUTE", 2)
+    set_limit(monkeypatch, "PUZZLES", 2)
     api.client.defaults["REMOTE_ADDR"] = STRANGER
     answers = [api.puzzle(always.row.public_id) for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]

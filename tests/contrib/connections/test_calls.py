@@ -25,7 +25,7 @@ from verification.models import (
     Recipient,
 )
 from verification.services.delivery import fallback, sweep
-from verification.services.protection.limits import WRONG_PROOFS_PER_MINUTE
+from verification.services.protection.limits import WRONG_PROOFS
 
 pytestmark = pytest.mark.django_db
 LOGTO, SUPABASE, ZITADEL = FAR["logto sms"], FAR["supabase_sms"], FAR["zitadel sms"]
@@ -115,7 +115,7 @@ def test_wrong_proofs_are_counted_by_address_and_right_ones_pass_all_the_same(co
     connected = connect(LOGTO)
     wrong = LOGTO.call("another-secret-of-some-length")
     statuses = [connected.post(wrong).status_code for _ in range(3)]
-    for _ in range(WRONG_PROOFS_PER_MINUTE - 3):
+    for _ in range(WRONG_PROOFS.window.amount - 3):
         client.post(f"/connect/{uuid4()}", b"", content_type="application/json")
     assert set(statuses) == {401}
     assert connected.post(wrong).status_code == 429

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from providers.registry import adapter_class
 from tests.commands.running import run
+from tests.fakes.limits import set_limit
 from verification.contrib.public_demo import season, world
 from verification.core import caching
 from verification.models import AuditEntry, DailySpend, Message, Project, Provider, Recipient, Session
@@ -26,7 +27,7 @@ TO = "+12125550100"
 @pytest.fixture
 def demo(tmp_path, settings, monkeypatch):
     settings.HOME_DIR = tmp_path
-    monkeypatch.setattr("verification.services.protection.limits.VISITS_PER_MINUTE", 10_000)
+    set_limit(monkeypatch, "VISITS", 10_000)
     made = world.ensure(path(), lambda _: None, days=2, a_day=40)
     caching.clear_all()
     return made
@@ -205,7 +206,7 @@ def test_a_reset_removes_what_visitors_left_and_nothing_else(demo):
 
 @pytest.mark.skipif("hosted" in settings.WITHOUT_APPS, reason="the demo page is the hosted page's")
 def test_one_address_has_so_many_requests_a_minute(demo, monkeypatch):
-    monkeypatch.setattr("verification.services.protection.limits.VISITS_PER_MINUTE", 2)
+    set_limit(monkeypatch, "VISITS", 2)
     client = Client(REMOTE_ADDR="203.0.113.77")
     answers = [client.get("/demo/inbox") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]

@@ -12,8 +12,8 @@ from tests.api.calls import problem
 from verification.core.crypto import code_digest
 from verification.models import Alert, Decision, GuardBlock, Recipient, Session, VerifyToken, WrongCode
 from verification.services.projects.snapshot import load_project
-from verification.services.protection import limits
 from verification.services.protection.challenges import is_caller_suspicious
+from verification.services.protection.client_networks import subnet_of
 from verification.services.protection.guard import findings
 from verification.services.sessions import check as tokens
 
@@ -262,7 +262,7 @@ def test_a_lift_starts_a_new_count(api, project):
 
 def test_subnets_are_of_the_size_that_is_routed(project):
     config = load_project(project.id)
-    subnets = [limits.subnet_of(config, address) for address in ("81.2.69.9", "2a00:1450:4001:1::1", "::1", "")]
+    subnets = [subnet_of(config, address) for address in ("81.2.69.9", "2a00:1450:4001:1::1", "::1", "")]
     assert subnets == ["81.2.69.0/24", "2a00:1450:4001::/48", "", "unknown"]
 
 

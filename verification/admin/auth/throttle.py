@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.utils.crypto import salted_hmac
 
 from verification.core.client_address import client_address
-from verification.services.protection import limits
+from verification.services.protection.client_networks import UNKNOWN_NETWORK, network_of
 
 # Failures within AXES_COOLOFF_TIME that lock, by what they have in common; the order of AXES_LOCKOUT_PARAMETERS.
 PER_USER_AND_ADDRESS = 5
@@ -36,8 +36,8 @@ def client_network(request: HttpRequest) -> str | None:
 
     It is an IPv4 address, or the /64 of an IPv6 address, which is one subscriber's.
     """
-    network = limits.network_of(client_address(request))
-    return None if network == limits.UNKNOWN_NETWORK else network.partition("/")[0]
+    network = network_of(client_address(request))
+    return None if network == UNKNOWN_NETWORK else network.partition("/")[0]
 
 
 def client_username(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str | None:

@@ -38,14 +38,18 @@ def count_look_up(request: HttpRequest, addresses: Sequence[str]) -> None:
         return
     request._looked_up = True  # type: ignore[attr-defined]  # a list is drawn with more than one search
     try:
-        limits.count_look_up(int(request.user.pk or 0))
+        limits.count(limits.LOOK_UPS, int(request.user.pk or 0))
     except ApiError as refusal:
         again = timezone.now() + timedelta(seconds=refusal.retry_after or 0)
         raise TooManyLookUps(
             _(
                 "Members who see masked recipients can look up {number} recipients in {minutes} minutes. "
                 "You can look up the next one at {time}."
-            ).format(number=limits.LOOK_UPS, minutes=limits.LOOK_UP_MINUTES, time=written_moment(again, CLOCK))
+            ).format(
+                number=limits.LOOK_UPS.window.amount,
+                minutes=limits.LOOK_UPS.window.multiples,
+                time=written_moment(again, CLOCK),
+            )
         ) from None
     known = dict(
         Recipient.objects.filter(project__in=masked, address__in=addresses).values_list("project_id", "address")

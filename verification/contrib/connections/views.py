@@ -17,6 +17,7 @@ from verification.core.client_address import client_address
 from verification.core.errors import ApiError
 from verification.core.request_bodies import read_body
 from verification.services.protection import limits
+from verification.services.protection.client_networks import network_of
 
 ENDPOINT = "connect"  # its name in the metrics
 MAX_BODY_BYTES = (
@@ -48,7 +49,7 @@ def receive(request: HttpRequest, public_id: UUID) -> HttpResponse:
 def _find(request: HttpRequest, public_id: UUID) -> ConnectionConfig:
     found = connections.find(public_id)
     if found is None:
-        limits.count_wrong_proof(client_address(request))
+        limits.count(limits.WRONG_PROOFS, network_of(client_address(request)))
         raise ApiError("not_found")
     if request.method != "POST":
         raise ApiError("method_not_allowed")
@@ -66,5 +67,5 @@ def _prove(request: HttpRequest, connection: ConnectionConfig, call: Call) -> No
     try:
         connection.system.prove(call, connection.secret, now=time.time())
     except ProofInvalid as fault:
-        limits.count_wrong_proof(client_address(request))
+        limits.count(limits.WRONG_PROOFS, network_of(client_address(request)))
         raise not_understood(connection, str(fault), rule="connection_proof") from None

@@ -13,7 +13,8 @@ from django.shortcuts import render
 from verification.contrib.public_demo.world import VISITOR
 from verification.core.client_address import client_address
 from verification.core.errors import ApiError
-from verification.services.protection.limits import count_visit
+from verification.services.protection import limits
+from verification.services.protection.client_networks import network_of
 
 READING = ("GET", "HEAD", "OPTIONS")
 # What visitors may send: verifications in the sandbox, and the choice of a language, which is a cookie of theirs.
@@ -28,7 +29,7 @@ class VisitorMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         try:
-            count_visit(client_address(request))
+            limits.count(limits.VISITS, network_of(client_address(request)))
         except ApiError as refusal:
             problem = {"code": refusal.problem_code, "detail": refusal.detail, "status": refusal.status}
             return JsonResponse(problem, status=refusal.status, headers={"Retry-After": str(refusal.retry_after)})

@@ -23,6 +23,7 @@ from verification.core.errors import ApiError
 from verification.models import ChallengeProvider, GuardRule
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, load_public_project
 from verification.services.protection import limits, risk
+from verification.services.protection.client_networks import counted_network
 from verification.services.protection.recipient import RecipientPolicy
 from verification.services.providers.http_client import http_client
 
@@ -74,7 +75,7 @@ def is_caller_suspicious(project: ProjectConfig, client_address: str) -> bool:
 
 def _has_finding_about_caller(project: ProjectConfig, client_address: str) -> bool:
     """Return whether a finding makes this caller suspicious. It asks no database."""
-    network, now = limits.counted_network(project, client_address), time.monotonic()
+    network, now = counted_network(project, client_address), time.monotonic()
     about_the_caller = (
         (GuardRule.WRONG_CODES, ""),
         (GuardRule.STRANGERS, ""),

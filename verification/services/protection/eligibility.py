@@ -20,7 +20,7 @@ from verification.core.errors import ApiError, DecisionRecord, refusal
 from verification.models import EventType, ListSubject
 from verification.services.projects.channel_config import ChannelConfig
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.protection.limits import network_of
+from verification.services.protection.client_networks import network_of
 from verification.services.protection.recipient import RecipientPolicy
 from verification.services.records.decisions import RULES, rule_of
 

@@ -13,7 +13,8 @@ from django.conf import settings
 
 from verification.core.caching import FreshCache, Memory
 from verification.core.errors import ApiError, DecisionRecord
-from verification.services.protection.limits import WHOLE_PROJECT, network_of
+from verification.services.protection.client_networks import network_of
+from verification.services.protection.limits import WHOLE_PROJECT
 
 UNKNOWN_PER_SECOND = 10  # calls of unknown addresses from one client network; each is one look-up in the database
 CALL_BYTES = 16 * 1024  # a longer call counts once for each of these that it begins; one holds about 24 receipts

@@ -13,7 +13,7 @@ from verification.core.session_rules import WRONG_CODES_THAT_LOCK
 from verification.models import GuardMode, GuardRule, Session, Subscription
 from verification.services.projects import project_terms
 from verification.services.projects.snapshot import ChallengeConfig, ProjectConfig, TestLoginConfig
-from verification.services.protection.limits import counted_network
+from verification.services.protection.client_networks import counted_network
 
 SUBSCRIBER_DIGITS = 4  # the last digits of a number, which a prefix leaves out: 10,000 numbers share one
 SIMULATED_RETRY_SECONDS = 600  # the wait that the simulated limit tells, as that of sends in 10 minutes would

@@ -14,7 +14,7 @@ from verification.core.errors import ApiError, refusal
 from verification.core.session_rules import MAX_GUESS_CHARACTERS, VERIFY_TOKEN_SECONDS
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.protection import limits
+from verification.services.protection.client_networks import counted_network
 from verification.services.protection.eligibility import refusal_of
 from verification.services.protection.guard import guessing
 from verification.services.protection.recipient import sandbox_policy
@@ -53,7 +53,7 @@ def check_code(
     Raises ``invalid_code`` (with ``attempts_left``), ``too_many_attempts``, and what a session that is not open raises.
     Raises ``rate_limited`` for a client network that seems to guess; that spends no try.
     """
-    network = "" if client_address is None else limits.counted_network(project, client_address)
+    network = "" if client_address is None else counted_network(project, client_address)
     columns = request_columns(project, request_id, client_address)
     guessing.require_no_guesser(project, network)
     token = ids.generate_verify_token()

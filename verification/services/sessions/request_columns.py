@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from verification.core import request_ids
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.protection.limits import subnet_of
+from verification.services.protection.client_networks import subnet_of
 
 
 class RequestColumns(NamedTuple):

@@ -38,7 +38,7 @@ from verification.services.analytics.timeline.words import (
     lowered,
     sentence,
 )
-from verification.services.protection.limits import UNKNOWN_NETWORK
+from verification.services.protection.client_networks import UNKNOWN_NETWORK
 from verification.services.records.decisions import RULES, rule_of
 
 GUARDED_CHANNELS = ("sms", "voice")
