@@ -6,8 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from verification.worker import poller
-from verification.worker.poller import PeriodicRunner, Poller
-from verification.worker.runner import PeriodicLease
+from verification.worker.poller import Every, PeriodicRunner, Poller
 
 
 @pytest.fixture
@@ -103,10 +102,25 @@ def test_a_run_that_could_not_be_claimed_is_asked_for_again_at_once():
             raise answer
         return answer
 
-    asking = PeriodicLease(claim, every_seconds=3600.0)
+    asking = Every(3600.0, claim)
     with pytest.raises(ZeroDivisionError):
         asking(1, [])
-    assert [asking(1, []), asking(1, [])] == [[("purge",)], []]
+    assert [asking(1, []), asking(1, [])] == [[("purge",)], None]
+
+
+def test_a_slow_turn_puts_the_next_one_off_so_that_the_work_takes_its_share_at_most(monkeypatch):
+    now, turns = [1_000.0], []
+    monkeypatch.setattr(poller, "time", SimpleNamespace(monotonic=lambda: now[0]))
+
+    def work():
+        turns.append(now[0])
+        now[0] += 2.0
+
+    sweep = Every(5.0, work, share=0.05)
+    for later in (0.0, 39.9, 40.0):
+        now[0] = 1_000.0 + later
+        sweep()
+    assert turns == [1_000.0, 1_040.0]
 
 
 def test_a_part_of_the_upkeep_that_fails_keeps_no_other_from_its_turn():

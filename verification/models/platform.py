@@ -1,7 +1,10 @@
 """The decisions of the operator for all projects; what the service does for itself, and the processes that do it."""
 
+import uuid
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -15,11 +18,6 @@ from verification.models.prices import CurrencyField
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
-
-
-import uuid
-
-from django.contrib.postgres.fields import ArrayField
 
 ALL_SENDING = "all"
 
@@ -84,8 +82,17 @@ class KillSwitch(models.Model):
         return str(self.get_subject_display())
 
 
+class Runs(models.QuerySet["Upkeep"]):
+    def claim(self, name: str, *, period: timedelta, now: datetime) -> bool:
+        """Begin the next run: True for the first worker that asks once the last one began a ``period`` ago."""
+        self.bulk_create([Upkeep(name=name, started_at=now - period)], ignore_conflicts=True)
+        return bool(self.filter(name=name, started_at__lte=now - period).update(started_at=now))
+
+
 class Upkeep(models.Model):
     """One kind of recurring work. Whoever moves ``started_at`` forward does the next run."""
+
+    objects = Runs.as_manager()
 
     name = models.CharField(primary_key=True, max_length=40)
     started_at = models.DateTimeField()

@@ -25,12 +25,14 @@ TELL_AGAIN_SECONDS = 600.0  # between two lines about one reason: a dozen poller
 MAX_WAKE_UPS = 100  # taken off their queue at once; each says no more than that there is something
 
 Row = TypeVar("Row", bound=tuple[Any, ...])
+Found = TypeVar("Found")
 
 
 class Poller(threading.Thread, Generic[Row]):
     """Claims rows that are due and works on them in threads of its own.
 
-    - ``claim`` gets the number of free threads and the rows in progress. It returns at most that many more rows.
+    - ``claim`` gets the number of free threads and the rows in progress. It returns at most that many more rows, or
+      None.
     - ``work`` gets one row.
     - ``before_round`` runs before each round.
     - ``wake`` is set to start a round at once, as by each wake-up that comes over ``queue_name``.
@@ -41,9 +43,9 @@ class Poller(threading.Thread, Generic[Row]):
         name: str,
         stopping: threading.Event,
         *,
-        claim: Callable[[int, list[Row]], list[Row]] = lambda free_threads, in_progress: [],
+        claim: Callable[[int, list[Row]], list[Row] | None] = lambda free_threads, in_progress: None,
         work: Callable[[Row], object] = lambda row: None,
-        before_round: Callable[[], None] = lambda: None,
+        before_round: Callable[[], object] = lambda: None,
         threads: int = 1,
         queue_name: str = "",
     ) -> None:
@@ -101,8 +103,7 @@ class Poller(threading.Thread, Generic[Row]):
     def _hand_out(self) -> None:
         self.in_progress = {future: row for future, row in self.in_progress.items() if not future.done()}
         if free_threads := self.threads - len(self.in_progress):
-            claimed = self.claim(free_threads, list(self.in_progress.values()))
-            for row in claimed:
+            for row in self.claim(free_threads, list(self.in_progress.values())) or ():
                 future = self.pool.submit(self._work, row)
                 self.in_progress[future] = row
                 future.add_done_callback(lambda _: self.wake.set())
@@ -135,6 +136,40 @@ class WakeUpListener(threading.Thread):
                 self.stopping.wait(AWAY_SECONDS)
 
 
+class Every(Generic[Found]):
+    """Calls ``work`` once in so many ``seconds``. Between two turns a call does nothing and returns None.
+
+    - ``first_seconds`` pass before the first turn.
+    - ``share`` is the part of the time that the work may take: after a slow turn the next one comes later.
+    - ``retry_seconds`` are waited, at most, after a turn that failed; without them the next call tries again.
+    """
+
+    def __init__(
+        self,
+        seconds: float,
+        work: Callable[[], Found],
+        *,
+        first_seconds: float = 0.0,
+        share: float = 1.0,
+        retry_seconds: float = 0.0,
+    ) -> None:
+        self.seconds, self.work, self.share, self.retry_seconds = seconds, work, share, retry_seconds
+        self.due_at = time.monotonic() + first_seconds
+
+    def __call__(self, *_: object) -> Found | None:
+        began = time.monotonic()
+        if began < self.due_at:
+            return None
+        try:
+            found = self.work()
+        except Exception:
+            self.due_at = time.monotonic() + min(self.seconds, self.retry_seconds)
+            raise
+        ended = time.monotonic()
+        self.due_at = max(ended + self.seconds, began + (ended - began) / self.share)
+        return found
+
+
 class PeriodicRunner:
     """Runs ``jobs``, functions with the seconds until the next turn of each.
 
@@ -142,20 +177,14 @@ class PeriodicRunner:
     """
 
     def __init__(self, jobs: list[tuple[float, Callable[[], object]]]) -> None:
-        self.jobs = jobs
-        self.due_at = [0.0] * len(jobs)
+        self.jobs = [Every(seconds, job, retry_seconds=RETRY_SECONDS) for seconds, job in jobs]
 
     def __call__(self) -> None:
         failure = None
-        for number, (seconds, job) in enumerate(self.jobs):
-            if time.monotonic() < self.due_at[number]:
-                continue
+        for job in self.jobs:
             try:
                 job()
-                wait = seconds
             except Exception as error:
                 failure = error
-                wait = min(seconds, RETRY_SECONDS)
-            self.due_at[number] = time.monotonic() + wait
         if failure:
             raise failure

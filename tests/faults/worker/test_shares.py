@@ -9,7 +9,7 @@ from tests.fakes.http_server import FakeHttpServer, answer
 from tests.faults.shop import open_shop, recipient
 from tests.live import at_once, wait_until
 from verification.services.delivery.fairness import share_of
-from verification.worker.runner import SWEEP_THREADS
+from verification.worker.schedule import SWEEP_THREADS
 
 pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
 

@@ -12,7 +12,7 @@ from tests import factories
 from tests.live import at_once
 from verification.models import Alert, Message
 from verification.services.analytics import outages
-from verification.worker.runner import pollers
+from verification.worker.schedule import pollers
 
 pytestmark = pytest.mark.django_db
 
@@ -157,4 +157,4 @@ def test_workers_that_look_at_once_tell_once(api, outbox):
 
 def test_the_workers_upkeep_looks_now_and_then():
     upkeep = next(poller.before_round for poller in pollers(None, None, None) if poller.name == "the upkeep")
-    assert outages.watch in [job for _, job in upkeep.jobs]
+    assert outages.watch in [job.work for job in upkeep.jobs]

@@ -23,7 +23,7 @@ from verification.models import (
     WrongCode,
 )
 from verification.services.projects import deletion, projects
-from verification.worker.runner import DeletionClaim
+from verification.worker.schedule import DeletionClaim
 
 pytestmark = pytest.mark.django_db
 

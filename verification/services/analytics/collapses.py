@@ -25,7 +25,7 @@ from verification.services.analytics.ranges import DAY, HOUR
 from verification.services.analytics.trends import LEAST_DROP, LEAST_PEOPLE, LEAST_SINCE, Counts, Pairs, Points
 from verification.services.notifications import alerts
 from verification.services.providers import rules
-from verification.services.records.turns import each_alone
+from verification.services.records.batches import run_each
 
 PAST = 14 * DAY  # what is usual: each weekday twice, and enough messages in a country with few
 # The times whose losses make a provider's country worth a look at its past: a large one fails within hours.
@@ -75,8 +75,8 @@ def watch(now: datetime | None = None) -> None:
         if key not in known and (collapse := _collapse_of(*key, points, at)):
             _alert(collapse)
 
-    each_alone(Alert.objects.filter(kind=COLLAPSE, ended_at=None).order_by("pk"), look_again, job=COLLAPSE)
-    each_alone(_suspects(at).items(), judge, job=COLLAPSE, name=itemgetter(0))
+    run_each(Alert.objects.filter(kind=COLLAPSE, ended_at=None).order_by("pk"), look_again, job=COLLAPSE)
+    run_each(_suspects(at).items(), judge, job=COLLAPSE, name=itemgetter(0))
 
 
 def open_ones(projects: Iterable[int]) -> list[Collapse]:

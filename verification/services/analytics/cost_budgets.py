@@ -19,7 +19,7 @@ from verification.services.analytics import costs
 from verification.services.analytics.months import Month
 from verification.services.analytics.ranges import Range, last_days
 from verification.services.notifications import alerts
-from verification.services.records.turns import each_alone
+from verification.services.records.batches import run_each
 
 KIND = "daily_cost_budget"  # of the alerts
 MONTH_KIND = "monthly_cost_budget"
@@ -46,7 +46,7 @@ def watch(only: Channel | None = None) -> int:
     def watch_one(row: Channel) -> int:
         return _watch_one(row, today.get(_key(row), none), month.get(_key(row), none), now.date())
 
-    return sum(each_alone(channels, watch_one, job=KIND))
+    return sum(run_each(channels, watch_one, job=KIND))
 
 
 def _watch_one(channel: Channel, day: costs.Cost, month: costs.Cost, today: date) -> int:

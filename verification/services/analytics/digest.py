@@ -10,7 +10,7 @@ from verification.models import Alert, Project
 from verification.services.analytics.ranges import Range
 from verification.services.analytics.summary import Summary, SummaryRow, summarize
 from verification.services.notifications import alerts
-from verification.services.records.turns import each_alone
+from verification.services.records.batches import run_each
 
 DIGEST = "digest"  # the kind of these alerts
 MONDAY = 0
@@ -22,7 +22,7 @@ def raise_due(now: datetime | None = None) -> int:
     """Raise the digests of the last week where it is Monday from nine on, and Monday in UTC, too. Return how many."""
     at = now or sql.now()
     projects = Project.objects.filter(alert_digest=True, is_enabled=True, deleted_at=None).order_by("pk")
-    return sum(each_alone(projects, lambda project: _raise_if_due(project, at), job=DIGEST))
+    return sum(run_each(projects, lambda project: _raise_if_due(project, at), job=DIGEST))
 
 
 def _raise_if_due(project: Project, now: datetime) -> bool:

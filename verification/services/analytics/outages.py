@@ -13,7 +13,7 @@ from verification.models import Alert, ChannelType, Message
 from verification.models.alerts import OUTAGE
 from verification.services.analytics.delivery_state import accepted_messages, lost_messages
 from verification.services.notifications import alerts
-from verification.services.records.turns import each_alone
+from verification.services.records.batches import run_each
 
 OVER = "channel_up"  # the kind of the alert that tells of an outage's end
 WINDOW = timedelta(minutes=3)  # the time without an accepted message that makes an outage: soon told, and no blip
@@ -33,8 +33,8 @@ def watch() -> None:
         if _channel_of(row) not in known and not _accepted(*_channel_of(row), since).exists():
             _alert(**row)
 
-    each_alone(Alert.objects.filter(kind=OUTAGE, ended_at=None).order_by("pk"), look_again, job=OUTAGE)
-    each_alone(_losing(since), judge, job=OUTAGE, name=_channel_of)
+    run_each(Alert.objects.filter(kind=OUTAGE, ended_at=None).order_by("pk"), look_again, job=OUTAGE)
+    run_each(_losing(since), judge, job=OUTAGE, name=_channel_of)
 
 
 def _channel_of(row: dict[str, Any]) -> tuple[int, str]:

@@ -50,11 +50,9 @@ class UnknownArea(NamedTuple):
 def claim_run() -> list[tuple[str, datetime]]:
     """Claim the next count. The first worker that asks once it is due gets it, with the time to count from."""
     now = timezone.now()
-    Upkeep.objects.bulk_create([Upkeep(name=FIGURES, started_at=now - PERIOD)], ignore_conflicts=True)
-    row = Upkeep.objects.get(name=FIGURES)
-    if not Upkeep.objects.filter(name=FIGURES, started_at__lte=now - PERIOD).update(started_at=now):
+    if not Upkeep.objects.claim(FIGURES, period=PERIOD, now=now):
         return []
-    return [(FIGURES, (row.finished_at or now - FIRST_LOOK) - LATE)]
+    return [(FIGURES, (Upkeep.objects.get(name=FIGURES).finished_at or now - FIRST_LOOK) - LATE)]
 
 
 COUNTERS: list[Callable[[datetime], None]] = []  # of an hour, added by apps when they are loaded
@@ -76,7 +74,7 @@ def count_since(since: datetime) -> None:
         days.add(hour.date())
     for day in sorted(days):
         _close_day(day, today=began.date())
-    if _claim_users_run(began):
+    if Upkeep.objects.claim(USERS, period=USERS_PERIOD, now=began):
         count_users(began.date())
     pause = max(PERIOD, timedelta(seconds=time.monotonic() - clock) / SHARE)
     Upkeep.objects.filter(name=FIGURES).update(finished_at=began, started_at=began + pause - PERIOD)
@@ -139,12 +137,6 @@ def _close_day(day: date, *, today: date) -> None:
     if day < today:
         sql.call("sum_day", day=day, hours_since=sql.now() - HOURS_KEPT)
         count_users(day)
-
-
-def _claim_users_run(now: datetime) -> bool:
-    """Claim the next count of the day's users. The first worker that asks once it is due gets it."""
-    Upkeep.objects.bulk_create([Upkeep(name=USERS, started_at=now - USERS_PERIOD)], ignore_conflicts=True)
-    return bool(Upkeep.objects.filter(name=USERS, started_at__lte=now - USERS_PERIOD).update(started_at=now))
 
 
 def _store_areas(unknown: list[UnknownArea]) -> None:

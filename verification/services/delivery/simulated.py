@@ -15,7 +15,7 @@ from verification import sql
 from verification.core.session_rules import LONGEST_SESSION_SECONDS
 from verification.models import Message, MessageStatus, Provider, Session
 from verification.services.delivery import receipts
-from verification.services.records.turns import each_alone
+from verification.services.records.batches import run_each
 from verification.services.sessions import bot_updates
 
 BATCH = 500  # messages, and sessions, of one look: more than a second of tests makes
@@ -48,7 +48,7 @@ def _send_receipts(providers: dict[int, Provider]) -> int:
             receipts.act_on(providers[message.provider_id or 0], [receipt])
         return receipt is not None
 
-    return sum(each_alone(due.order_by("due_at")[:BATCH], report_on, job="receipts of the sandbox"))
+    return sum(run_each(due.order_by("due_at")[:BATCH], report_on, job="receipts of the sandbox"))
 
 
 def _receipt_of(message: Message, *, waited: float) -> Receipt | None:
@@ -73,7 +73,7 @@ def _start_bot(bot: Provider) -> int:
         bot_updates.store(bot, events, key=f"start {session.pk}")
         return True
 
-    return sum(each_alone(_waiting_for(bot), start_for, job="bots of the sandbox"))
+    return sum(run_each(_waiting_for(bot), start_for, job="bots of the sandbox"))
 
 
 def _waiting_for(bot: Provider) -> Iterable[Session]:

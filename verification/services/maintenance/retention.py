@@ -114,10 +114,8 @@ def purge(*, days: int | None = None) -> dict[str, int]:
 
 def claim_run() -> list[tuple[str]]:
     """Claim the next run. Return it to the first worker that asks once it is due, and to all others nothing."""
-    now = timezone.now()
-    Upkeep.objects.bulk_create([Upkeep(name=RUN, started_at=now - PERIOD)], ignore_conflicts=True)
     before = last_purge() or first_project_at()
-    if not Upkeep.objects.filter(name=RUN, started_at__lte=now - PERIOD).update(started_at=now):
+    if not Upkeep.objects.claim(RUN, period=PERIOD, now=timezone.now()):
         return []
     if is_overdue(before):
         log.error("The purge of old rows last ran at %s; it is due every %s.", before, PERIOD)

@@ -7,12 +7,12 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from verification import sql
 from verification.models import Provider
 from verification.models.project_settings.notices import Alerts
 from verification.services.notifications import alerts
 from verification.services.providers import balances
 from verification.services.providers.balances import Forecast
+from verification.services.records.batches import run_each
 
 log = logging.getLogger(__name__)
 
@@ -23,16 +23,16 @@ USUAL_DAYS: int = Alerts._meta.get_field("balance_alert_days").default
 
 def run() -> int:
     """Ask every provider that is due for its balance, and return the number that told one. A failure stops no other."""
-    number = 0
-    for provider in balances.due():
-        try:
-            if balances.ask(provider):
-                number += 1
-                alert_owner(provider)
-        except Exception as error:  # an adapter may be of the operator's own making
-            log.error("provider %s: its balance could not be read (%s)", provider.pk, sql.reason(error))
+
+    def ask(provider: Provider) -> bool:
+        if not balances.ask(provider):
+            return False
+        alert_owner(provider)
+        return True
+
+    told = run_each(balances.due(), ask, job=KIND)  # an adapter may be of the operator's own making, and fail
     balances.purge()
-    return number
+    return sum(told)
 
 
 def alert_owner(provider: Provider) -> None:

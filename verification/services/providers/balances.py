@@ -44,10 +44,7 @@ class Forecast:
 
 def claim_run() -> list[tuple[str]]:
     """Claim the next round. The first worker that asks once it is due gets it."""
-    now = timezone.now()
-    Upkeep.objects.bulk_create([Upkeep(name=RUN, started_at=now - PERIOD)], ignore_conflicts=True)
-    claimed = Upkeep.objects.filter(name=RUN, started_at__lte=now - PERIOD).update(started_at=now)
-    return [(RUN,)] if claimed else []
+    return [(RUN,)] if Upkeep.objects.claim(RUN, period=PERIOD, now=timezone.now()) else []
 
 
 def due() -> list[Provider]:

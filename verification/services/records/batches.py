@@ -19,7 +19,7 @@ Row = TypeVar("Row")
 Found = TypeVar("Found")
 
 
-def each_alone(
+def run_each(
     rows: Iterable[Row], work: Callable[[Row], Found], *, job: str, name: Callable[[Row], Any] = attrgetter("pk")
 ) -> list[Found]:
     """Return what ``work`` returned for each row but those with which it failed, which the log tells by ``name``.

@@ -7,7 +7,7 @@ from django.db import DataError, OperationalError, connection
 
 from tests.fakes.outage import database_away
 from verification.models import Project
-from verification.services.records.turns import each_alone
+from verification.services.records.batches import run_each
 
 
 def row(number):
@@ -27,7 +27,7 @@ def work_that_fails(error, *, at):
 @pytest.mark.parametrize("error", [ValueError("+4915112345678"), DataError("+4915112345678")])
 def test_a_row_that_fails_is_told_without_its_data_and_the_others_have_their_turn(caplog, error):
     connection.ensure_connection()
-    assert each_alone(map(row, range(4)), work_that_fails(error, at=1), job="digest") == [0, 2, 3]
+    assert run_each(map(row, range(4)), work_that_fails(error, at=1), job="digest") == [0, 2, 3]
     [line] = caplog.records
     assert (line.job, line.row, line.error) == ("digest", 1, type(error).__name__)
     assert "+49" not in caplog.text
@@ -42,7 +42,7 @@ def test_while_the_database_is_away_no_row_is_at_fault():
         return Project.objects.count()
 
     with database_away(), pytest.raises(OperationalError):
-        each_alone(map(row, range(4)), work, job="digest")
+        run_each(map(row, range(4)), work, job="digest")
     assert asked == [0]
 
 
@@ -54,4 +54,4 @@ def test_a_statement_that_takes_too_long_is_its_own_rows_fault():
             cursor.execute("SELECT pg_sleep(%s)", [float(each.pk == 1)])
         return each.pk
 
-    assert each_alone(map(row, range(3)), work, job="digest") == [0, 2]
+    assert run_each(map(row, range(3)), work, job="digest") == [0, 2]
