@@ -45,7 +45,7 @@ gunicorn.SERVER = "web"  # the Server header, which names no product
 
 timeout = 30  # seconds without a sign of life from the thread that accepts, after which a process is replaced
 graceful_timeout = 8  # seconds for the requests in work after SIGTERM: `up` and systemd wait longer before they kill
-# The signs of life are written to a file. On a disk that hangs they would stay away.
+# gunicorn's heartbeat is a file. Keep it in memory, so a stalled disk does not kill workers.
 worker_tmp_dir = "/dev/shm" if os.path.isdir("/dev/shm") else None  # noqa: S108  (gunicorn makes a file of random name)
 control_socket_disable = True
 

@@ -101,7 +101,7 @@ def under_way(api, outbox):
 def test_a_receipt_that_waits_for_our_own_note_is_in_a_bulkhead(provider, under_way, monkeypatch):
     monkeypatch.setattr(bulkhead, "_threads", 1)
     with waiting(provider.project_id), pytest.raises(BulkheadFull):
-        receipts.act_on(provider, [Receipt(ReceiptStatus.SUCCESS, "id-unknown")])
+        receipts.apply_receipts(provider, [Receipt(ReceiptStatus.SUCCESS, "id-unknown")])
 
 
 def test_a_receipt_for_a_stranger_waits_for_nothing_that_is_not_under_way(client, provider, sent, monkeypatch):
@@ -244,19 +244,19 @@ def test_the_reports_of_a_longer_call_are_looked_up_500_at_a_time(provider, sent
 def asked(provider, reports):
     """Return the functions of the database that the reports led to, in their order."""
     with mock.patch.object(sql, "_execute", side_effect=sql._execute, autospec=True) as executed:
-        receipts.act_on(provider, reports)
+        receipts.apply_receipts(provider, reports)
     return [call.args[0] for call in executed.call_args_list]
 
 
 def test_more_reports_than_a_call_holds_are_refused(provider, sent):
     with pytest.raises(HookUnreadable, match="at most 2000"):
-        receipts.act_on(provider, [*strangers(receipts.MAX_RECEIPTS), Receipt(ReceiptStatus.SUCCESS, "id-1")])
+        receipts.apply_receipts(provider, [*strangers(receipts.MAX_RECEIPTS), Receipt(ReceiptStatus.SUCCESS, "id-1")])
     assert status(sent) == "sent"
 
 
 def test_of_a_call_with_known_and_unknown_ids_the_known_are_acted_on(provider, sent):
     known = Receipt(ReceiptStatus.SUCCESS, "id-1")
-    receipts.act_on(provider, [*strangers(3), known, *strangers(3)])
+    receipts.apply_receipts(provider, [*strangers(3), known, *strangers(3)])
     assert status(sent) == "success"
 
 
@@ -264,7 +264,7 @@ def test_a_message_that_was_sent_twice_goes_by_either_id(provider, sent):
     """A worker lost its lease to another, and both were accepted."""
     given = {"provider": provider, "provider_name": provider.name, "outcome": "accepted", "latency_ms": 1}
     DeliveryAttempt.objects.create(message=sent, provider_message_id="id-0", **given)
-    receipts.act_on(provider, [Receipt(ReceiptStatus.SUCCESS, "id-0")])
+    receipts.apply_receipts(provider, [Receipt(ReceiptStatus.SUCCESS, "id-0")])
     assert status(sent) == "success"
 
 

@@ -155,7 +155,7 @@ def test_what_is_reported_is_found_by_its_id(made):
     )
     before = rows_read("verification_deliveryattempt"), rows_read()
     strangers = [Receipt(ReceiptStatus.SUCCESS, f"strange-{number}", number) for number in range(receipts.MAX_RECEIPTS)]
-    receipts.act_on(provider, strangers)
+    receipts.apply_receipts(provider, strangers)
     assert rows_read("verification_deliveryattempt") - before[0] < BACKLOG
     assert rows_read() - before[1] < 3 * BACKLOG  # to see what is under way, so small a backlog is read whole
 
@@ -163,13 +163,13 @@ def test_what_is_reported_is_found_by_its_id(made):
 def test_an_unknown_receipt_looks_at_the_freshest_messages_of_a_backlog_alone(made, monkeypatch):
     made(1)
     provider = Provider.objects.get(project=Message.objects.latest("created_at").project, channel="sms")
-    receipts.act_on(provider, [Receipt(ReceiptStatus.SUCCESS, "strange")])
+    receipts.apply_receipts(provider, [Receipt(ReceiptStatus.SUCCESS, "strange")])
     Message.objects.update(status=MessageStatus.SUCCESS, finished_at=timezone.now())  # others are over
     made(BACKLOG)
     monkeypatch.setattr(receipts, "LOOKED_AT", BACKLOG // 10)
     before = rows_read()
     for number in range(5):
-        receipts.act_on(provider, [Receipt(ReceiptStatus.SUCCESS, f"strange-{number}")])
+        receipts.apply_receipts(provider, [Receipt(ReceiptStatus.SUCCESS, f"strange-{number}")])
     assert rows_read() - before < BACKLOG  # for all five together
 
 
@@ -185,7 +185,7 @@ def test_what_is_under_way_is_found_behind_a_backlog(made, monkeypatch):
 
     monkeypatch.setattr(receipts.time, "sleep", finish)  # the acceptance is recorded while the receipt waits
     before = rows_read()
-    receipts.act_on(provider, [Receipt(ReceiptStatus.SUCCESS, "early")])
+    receipts.apply_receipts(provider, [Receipt(ReceiptStatus.SUCCESS, "early")])
     assert Message.objects.get(pk=freshest.id).claimed_at is None
     assert rows_read() - before < BACKLOG
 

@@ -45,7 +45,7 @@ class ProviderHookView(ApiView):
         )
         body = read_body(request, request, settings.HOOK_MAX_BYTES)
         try:
-            reply = receipts.take_in(provider, _hook_request(request, body))
+            reply = receipts.handle_hook(provider, _hook_request(request, body))
         except HookForged:
             log.warning("A forged call for %s from %s was refused.", provider.name, _caller(request))
             return HttpResponse(status=401)

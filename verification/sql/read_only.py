@@ -1,4 +1,4 @@
-"""A server that takes no writes is no server of ours: it counts as away, and its connections are left.
+"""Treat a read-only PostgreSQL server as unavailable and close its connections.
 
 It is a standby after a fail-over, or has ``default_transaction_read_only``, as managed ones have whose disk is full.
 PostgreSQL 14 and later tell both when a direct connection begins, without a question. Behind a pooler, and where it

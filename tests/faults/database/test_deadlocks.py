@@ -117,7 +117,7 @@ class Crowd:
         for _, message in SENT[-3:]:
             status = self.random.choice([ReceiptStatus.SUCCESS, ReceiptStatus.FAILED])
             is_stop = self.random.random() < 0.05
-            receipts.act_on(provider, [Receipt(status, message_id=message.id, is_suppressed=is_stop)])
+            receipts.apply_receipts(provider, [Receipt(status, message_id=message.id, is_suppressed=is_stop)])
 
     def forget(self, shop):
         forgetting.forget(project=self.perhaps_closing(shop).row, to=self.to())

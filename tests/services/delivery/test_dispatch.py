@@ -435,7 +435,7 @@ def test_an_unconfirmed_message_becomes_a_success_by_its_receipt(api, outbox, pr
     outbox.answer("first", UNKNOWN)
     message = deliver(send(api))
     provider = project.row.providers.get(name="first")
-    receipts.act_on(provider, [receipt_for(message)])
+    receipts.apply_receipts(provider, [receipt_for(message)])
     message.refresh_from_db()
     assert message.status == "success"
 
@@ -448,7 +448,7 @@ def test_one_that_may_have_arrived_awaits_its_receipt_once_its_user_got_in(api, 
     api.report_verified(message_id=message_id)
     message = again(message_id)
     assert (message.status, len(asked())) == ("sent", 2)
-    receipts.act_on(project.row.providers.get(name="first"), [receipt_for(message)])
+    receipts.apply_receipts(project.row.providers.get(name="first"), [receipt_for(message)])
     message.refresh_from_db()
     assert message.status == "success"
 
@@ -672,7 +672,7 @@ def test_a_claim_that_a_receipt_has_ended_closes_nothing(api, project):
     DeliveryAttempt.objects.create(
         message_id=message_id, provider=first, provider_name="first", outcome="unknown", latency_ms=1
     )
-    receipts.act_on(first, [Receipt(ReceiptStatus.SENT, message_id=message_id)])
+    receipts.apply_receipts(first, [Receipt(ReceiptStatus.SENT, message_id=message_id)])
     record.close(claimed, MessageStatus.FAILED, error="The second one refuses it.")
     assert Message.objects.get().status == "sent"
 
@@ -733,7 +733,7 @@ def test_a_late_giving_up_does_not_take_a_message_from_its_new_worker(api, outbo
 def test_a_final_message_is_final(api, outbox, project):
     outbox.answer("first", Result(Outcome.REFUSED, error="No such number."))
     message = deliver(send(api))
-    receipts.act_on(project.row.providers.get(name="first"), [receipt_for(message)])
+    receipts.apply_receipts(project.row.providers.get(name="first"), [receipt_for(message)])
     clock.forward(1300)
     sweep.expire_messages()
     message.refresh_from_db()

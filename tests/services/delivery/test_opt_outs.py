@@ -17,7 +17,7 @@ PHONE = "+4915112345678"
 
 
 def write(provider, *, is_given, phone=PHONE):
-    receipts.act_on_once(provider, HookReply((Consent(phone, is_given),)))
+    receipts.apply_report(provider, HookReply((Consent(phone, is_given),)))
 
 
 @pytest.fixture

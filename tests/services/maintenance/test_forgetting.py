@@ -26,7 +26,7 @@ from verification.models import (
     WebhookEvent,
     WrongCode,
 )
-from verification.services.delivery.receipts import act_on_once
+from verification.services.delivery.receipts import apply_report
 from verification.services.maintenance.forgetting import EXPORTED, forget
 from verification.services.maintenance.retention import purge, strip
 from verification.services.projects.ceilings import set_platform
@@ -124,7 +124,7 @@ def test_what_the_guard_and_the_alarms_counted_goes_too(known, project):
 
 def test_what_they_did_in_a_bot_and_no_worker_has_seen_yet_goes_too(known, project):
     for bound in Subscription.objects.select_related("provider"):
-        act_on_once(bound.provider, HookReply((ContactShared(bound.account_id, TO, is_own=True),)))
+        apply_report(bound.provider, HookReply((ContactShared(bound.account_id, TO, is_own=True),)))
     run_json("forget", str(project.id), TO)
     [kept] = BotUpdate.objects.all()
     assert kept.account_id == Subscription.objects.get(recipient__address=OTHER).account_id

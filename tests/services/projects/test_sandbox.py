@@ -214,14 +214,14 @@ def test_a_report_that_fails_keeps_no_other_from_its_turn(sandbox, monkeypatch):
         Message.objects.update(created_at="2020-01-01T00:00:00Z")
     sweep_once(limit=10)
     Message.objects.filter(status="sent").update(due_at=Now() + timedelta(seconds=RECEIPT_SECONDS - BOUNCE_SECONDS - 1))
-    failures, act_on = iter([RuntimeError()]), receipts.act_on
+    failures, apply_receipts = iter([RuntimeError()]), receipts.apply_receipts
 
-    def act_or_fail(*given):
+    def apply_or_fail(*given):
         for failure in failures:
             raise failure
-        act_on(*given)
+        apply_receipts(*given)
 
-    monkeypatch.setattr(receipts, "act_on", act_or_fail)
+    monkeypatch.setattr(receipts, "apply_receipts", apply_or_fail)
     assert simulated.report() == 1
     assert sorted(Message.objects.values_list("status", flat=True)) == ["failed", "sent"]
     assert simulated.report() == 1

@@ -128,7 +128,7 @@ def test_what_was_surely_not_sent_has_no_price_and_what_may_have_been_sent_has_o
 
 
 def report(attempt, status, **fields):
-    receipts.act_on(attempt.provider, [Receipt(status, attempt.provider_message_id, **fields)])
+    receipts.apply_receipts(attempt.provider, [Receipt(status, attempt.provider_message_id, **fields)])
     attempt.refresh_from_db()
     return told(attempt)[1:]
 

@@ -45,7 +45,7 @@ def waiting_session(api, to=PHONE):
 
 def tell(bot, events):
     """Report these events in one call; then a worker has its turn."""
-    receipts.act_on_once(bot, HookReply(tuple(events)))
+    receipts.apply_report(bot, HookReply(tuple(events)))
     bot_updates.act_on_all()
 
 
@@ -234,7 +234,7 @@ def end_leases():
 
 def test_a_call_says_and_binds_nothing_until_a_worker_acts_on_it(api, bot):
     _, payload = waiting_session(api)
-    receipts.act_on_once(bot, HookReply((BotStarted(CHAT, payload),), dedup_key="10001"))
+    receipts.apply_report(bot, HookReply((BotStarted(CHAT, payload),), dedup_key="10001"))
     assert (said(), BotChat.objects.count()) == ([], 0)
     assert bot_updates.act_on_all() == 1
     assert (len(said()), BotChat.objects.count()) == (1, 1)
@@ -244,7 +244,7 @@ def test_a_repeated_call_is_acted_on_once(api, outbox, bot):
     _, payload = waiting_session(api)
     reply = HookReply((BotStarted(CHAT, payload),), dedup_key="10001")
     for _ in range(2):
-        receipts.act_on_once(bot, reply)
+        receipts.apply_report(bot, reply)
         bot_updates.act_on_all()
     assert len(said()) == 1
 
@@ -258,8 +258,8 @@ def test_a_call_that_the_database_could_not_keep_is_kept_when_it_is_repeated(api
 
     with monkeypatch.context() as patch, pytest.raises(OperationalError):
         patch.setattr(bot_updates.sql, "call", away)
-        receipts.act_on_once(bot, reply)
-    receipts.act_on_once(bot, reply)
+        receipts.apply_report(bot, reply)
+    receipts.apply_report(bot, reply)
     assert bot_updates.act_on_all() == 1
 
 
@@ -277,7 +277,7 @@ def test_what_a_worker_died_with_is_acted_on_again(api, outbox, bot, monkeypatch
             raise Died
 
     for event in (BotStarted(CHAT, payload), ContactShared(CHAT, PHONE, is_own=True)):
-        receipts.act_on_once(bot, HookReply((event,)))
+        receipts.apply_report(bot, HookReply((event,)))
         with monkeypatch.context() as patch, contextlib.suppress(Died):
             patch.setattr(collector.BotAdapter, "prompt", die)
             bot_updates.act_on_all()
@@ -288,7 +288,7 @@ def test_what_a_worker_died_with_is_acted_on_again(api, outbox, bot, monkeypatch
 
 
 def test_an_update_that_cannot_be_acted_on_is_given_up_in_the_end(bot, monkeypatch, caplog):
-    receipts.act_on_once(bot, HookReply((BotMessage(CHAT),)))
+    receipts.apply_report(bot, HookReply((BotMessage(CHAT),)))
     monkeypatch.setattr(subscriptions, "act_on", lambda *_: 1 / 0)
     for _ in range(bot_updates.MAX_TRIES):
         with pytest.raises(ZeroDivisionError):
@@ -306,7 +306,7 @@ def test_of_what_was_acted_on_nothing_personal_is_kept(api, bot):
 
 
 def test_what_happens_in_a_chat_is_acted_on_in_its_order(bot):
-    receipts.act_on_once(bot, HookReply((BotMessage(CHAT), BotMessage(CHAT), BotMessage("888"))))
+    receipts.apply_report(bot, HookReply((BotMessage(CHAT), BotMessage(CHAT), BotMessage("888"))))
     first = bot_updates.claim_due(limit=9)
     assert len(first) == 2  # one of each chat
     assert bot_updates.claim_due(limit=9) == []
@@ -317,18 +317,18 @@ def test_what_happens_in_a_chat_is_acted_on_in_its_order(bot):
 
 def test_one_project_does_not_take_all_the_threads(bot):
     for number in range(5):
-        receipts.act_on_once(bot, HookReply((BotMessage(f"1{number}"),)))
+        receipts.apply_report(bot, HookReply((BotMessage(f"1{number}"),)))
     other = factories.project(channels=("sms",)).provider("messenger_a", name="other bot", type="collector_bot")
-    receipts.act_on_once(other, HookReply((BotMessage("888"),)))
+    receipts.apply_report(other, HookReply((BotMessage("888"),)))
     claimed = [row.project_id for row in bot_updates.claim_due(limit=8)]
     assert sorted(claimed) == sorted([bot.project_id] * bot_updates.PER_PROJECT + [other.project_id])
     assert bot_updates.claim_due(limit=8, busy=claimed) == []
 
 
 def test_beyond_so_many_that_wait_the_messenger_keeps_the_rest(bot):
-    receipts.act_on_once(bot, HookReply(tuple(BotMessage(CHAT) for _ in range(bot_updates.MAX_WAITING))))
+    receipts.apply_report(bot, HookReply(tuple(BotMessage(CHAT) for _ in range(bot_updates.MAX_WAITING))))
     with pytest.raises(ApiError) as refused:
-        receipts.act_on_once(bot, HookReply((BotMessage(CHAT),)))
+        receipts.apply_report(bot, HookReply((BotMessage(CHAT),)))
     assert (refused.value.status, refused.value.retry_after) == (503, bot_updates.RETRY_SECONDS)
 
 

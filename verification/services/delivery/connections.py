@@ -93,9 +93,9 @@ def _open(row: Provider, adapter: Adapter) -> None:
 
 
 def _act_on(row: Provider, reply: HookReply) -> None:
-    """Act on a report, in a thread of the connection, which lives as long as it: a broken database connection ends."""
+    """Act on a report. Its thread lives as long as the provider's connection; a broken database connection ends."""
     try:
-        receipts.act_on_once(row, reply)
+        receipts.apply_report(row, reply)
     finally:
         close_old_connections()
 

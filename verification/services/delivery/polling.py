@@ -14,7 +14,7 @@ from providers.errors import ProviderError
 from verification.core.bulkhead import BulkheadFull, bulkhead
 from verification.core.errors import ApiError, UserError
 from verification.models import Provider
-from verification.services.delivery.receipts import act_on_once
+from verification.services.delivery.receipts import apply_report
 from verification.services.providers.accounts import adapter_of, hook_url
 
 log = logging.getLogger(__name__)
@@ -62,7 +62,7 @@ def poll(bot: Provider, *, is_stopped: Callable[[], bool]) -> None:
             replies, following = adapter.poll(offset, POLL_SECONDS)
             close_old_connections()  # the database may have restarted during the wait
             for reply in replies:
-                act_on_once(bot, reply)
+                apply_report(bot, reply)
         except ProviderError as error:
             log.warning("%s: %s", bot.name, error)
             time.sleep(max(PAUSE_SECONDS, error.retry_after or 0))

@@ -81,7 +81,7 @@ def _find_provider(provider_uuid: str, secret: str) -> Provider:
     return provider
 
 
-def take_in(provider: Provider, request: HookRequest) -> HookReply:
+def handle_hook(provider: Provider, request: HookRequest) -> HookReply:
     """Verify and read a provider's call, act on what it says, and return what to answer.
 
     Raises :class:`providers.errors.HookForged` and :class:`providers.errors.HookUnreadable`; then nothing was changed.
@@ -93,11 +93,11 @@ def take_in(provider: Provider, request: HookRequest) -> HookReply:
     with bulkhead(provider.project_id) if adapter.asks_back() else nullcontext():
         adapter.verify_hook(request)
         reply = adapter.parse_hook(request)
-    act_on_once(provider, reply)
+    apply_report(provider, reply)
     return reply
 
 
-def act_on_once(provider: Provider, reply: HookReply) -> None:
+def apply_report(provider: Provider, reply: HookReply) -> None:
     """Act on a verified call. A repeated call changes nothing.
 
     Statuses only go forward, and what users did in a bot is stored once, for a worker to act on. Raises
@@ -109,10 +109,10 @@ def act_on_once(provider: Provider, reply: HookReply) -> None:
     for event in reply.events:
         if isinstance(event, Consent):
             suppressions.apply_consent(provider, event)
-    act_on(provider, [event for event in reply.events if isinstance(event, Receipt)])
+    apply_receipts(provider, [event for event in reply.events if isinstance(event, Receipt)])
 
 
-def act_on(provider: Provider, receipts: Sequence[Receipt]) -> None:
+def apply_receipts(provider: Provider, receipts: Sequence[Receipt]) -> None:
     """Act on the receipts of a verified call. A receipt for a message that is not ours changes nothing.
 
     Raises :class:`providers.errors.HookUnreadable` for more than ``MAX_RECEIPTS``. Raises ``service_unavailable``

@@ -45,7 +45,7 @@ def _send_receipts(providers: dict[int, Provider]) -> int:
         waited = RECEIPT_SECONDS - (message.due_at - now).total_seconds()
         receipt = _receipt_of(message, waited=waited)
         if receipt:
-            receipts.act_on(providers[message.provider_id or 0], [receipt])
+            receipts.apply_receipts(providers[message.provider_id or 0], [receipt])
         return receipt is not None
 
     return sum(run_each(due.order_by("due_at")[:BATCH], report_on, job="receipts of the sandbox"))

@@ -28,7 +28,7 @@ def expected_migrations() -> frozenset[tuple[str, str]]:
 
 
 class _LastReason(Memory):
-    """Why the database was away, as the log has it: probes ask every few seconds, and one line says it."""
+    """The reason that was last logged: probes ask every few seconds, and only a change is logged."""
 
     def forget(self) -> None:
         self.reason = ""

@@ -35,7 +35,7 @@ def refusal() -> str:
 
 
 def refusal_at_start() -> str:
-    """Return the same, by a connection of its own, and nothing of a database that is away or not migrated yet."""
+    """Return the same, over a connection of its own; empty if the database is away or not migrated yet."""
     looking = connections[DEFAULT_DB_ALIAS].copy()
     looking.settings_dict["OPTIONS"] = {**looking.settings_dict["OPTIONS"], "connect_timeout": CONNECT_SECONDS}
     try:

@@ -311,7 +311,7 @@ def _hash_rows_of(recipient_id: int, before: datetime) -> bool:
 
 
 def strip(messages: list[int], sessions: list[str]) -> None:
-    """Take from rows what may name a person in other words.
+    """Remove from rows whatever else may identify a person.
 
     That is vendors' ids (WhatsApp's hold the number), events, callback URLs, prefixes of numbers, tokens, stored
     answers, client networks, and what callers choose freely: the ids of requests, and references.

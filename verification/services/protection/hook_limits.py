@@ -26,27 +26,27 @@ Path = tuple[str, str]  # a provider's id and secret, as they stand in the addre
 NO_PROJECT = 0  # stands for the operator's own providers, which report for all projects and have no limit
 
 
-class Second(Memory):
-    """Counts of the running second."""
+class CurrentSecond(Memory):
+    """The counts of the current second; those of earlier ones are dropped."""
 
     def forget(self) -> None:
         self.counts: Counter[int | str] = Counter()
         self.number = 0
 
     def of(self, who: int | str) -> int:
-        return self._running()[who]
+        return self._current()[who]
 
     def add(self, who: int | str, times: int = 1) -> None:
-        self._running()[who] += times
+        self._current()[who] += times
 
-    def _running(self) -> Counter[int | str]:
+    def _current(self) -> Counter[int | str]:
         number = int(time.monotonic())
         if number != self.number:
             self.number, self.counts = number, Counter()
         return self.counts
 
 
-_second = Second()
+_second = CurrentSecond()
 _projects: FreshCache[Path, int] = FreshCache(MAX_REMEMBERED)  # of the addresses that were right within the last minute
 
 

@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Limit(NamedTuple):
-    """So many calls of each caller in a window of time. ``told_as`` names it where the answer tells the caller of it.
+    """How many calls each caller may make in a window of time. ``told_as`` is its name in answers that tell of it.
 
     ``kind`` begins the keys of its counts in the cache.
     """
@@ -80,7 +80,7 @@ VISITS = Limit("visit", RateLimitItemPerMinute(240), "This demo answers {amount}
 
 
 def count(limit: Limit, caller: str | int) -> None:
-    """Count one of this caller's. Raises ``rate_limited``."""
+    """Count one call of this caller. Raises ``rate_limited``."""
     if refusal := _count(limit, caller):
         raise refusal
 

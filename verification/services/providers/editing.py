@@ -108,7 +108,7 @@ def _store(row: Provider, settings: Mapping[str, Any]) -> list[str]:
 
 
 def _differ(row: Provider, settings: Mapping[str, Any]) -> bool:
-    """Return whether settings may not be the stored ones. Of secrets only their storing tells.
+    """Return True if any setting may differ. Secrets can only be compared when they are stored.
 
     Raises :class:`UserError` for a type that is not run here.
     """

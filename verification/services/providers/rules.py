@@ -33,7 +33,7 @@ class Proposal:
 
 @dataclass(frozen=True, slots=True)
 class FirstAsked:
-    """Of how many of a hundred messages a provider is asked first, before a proposal and with it."""
+    """The percentage of messages for which a provider is asked first: now, and with a proposed rule."""
 
     provider: LiveProvider
     before: int
@@ -133,7 +133,7 @@ def restore(rule: RoutingRule, example: str) -> None:
 
 
 def first_share(project_id: int, provider: Provider, country: str) -> int:
-    """Return of how many of a hundred messages to a country a provider is asked first now."""
+    """Return the percentage of messages to a country for which a provider is asked first now."""
     channel = provider.channel
     return _first(project_id, channel, country, live_providers(project_id, channel))[provider.pk]
 

@@ -48,7 +48,7 @@ class ProviderStore:
         return base64.b64encode(encrypt(value, binding=self._key(name)))
 
     def _open(self, value: bytes | str, name: str) -> str | None:
-        """None for what a key that is gone has sealed: the same as a value that has vanished."""
+        """None for a value that was encrypted with a key we no longer have, as for one that has vanished."""
         try:
             return decrypt(base64.b64decode(value), binding=self._key(name))
         except (DecryptionFailed, ValueError):

@@ -214,7 +214,7 @@ class RefusalBuffer(Memory):
     """
 
     EVERY_SECONDS = 5.0  # the least time between two writings
-    SUBJECTS_AT_ONCE = 50  # lines of one writing: some request pays for it, with a few milliseconds
+    SUBJECTS_AT_ONCE = 50  # lines of one writing: the request that writes them takes a few milliseconds longer
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -1,4 +1,4 @@
-"""What a request is refused with for an error, and the line of the log where the service has failed, not the caller."""
+"""Turn an error into the refusal of the request, and log it where the service failed and not the caller."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ DATABASE_RETRY_SECONDS = 1  # that callers are told to wait while the database i
 
 
 def refusal_of_error(error: Exception, *, request_id: str, endpoint: str) -> ApiError:
-    """Return the refusal that an error is, and for a fault of ours what stands for it.
+    """Return the refusal that answers an error. One of ours is returned as it is.
 
-    That is ``service_unavailable`` where the database is away, busy or only reads, else ``internal_error``.
+    Else it is ``service_unavailable`` where the database is away, busy or only reads, or ``internal_error``.
     ``request_id`` may be empty. ``endpoint`` is the request's path, without what stands in it.
     """
     if isinstance(error, ApiError):

@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 def store(message_id: int) -> None:
-    """Write what this thread is at beside the message. Without traces the row is left alone."""
+    """Store this thread's current trace with the message. Without traces nothing is written."""
     traceparent = tracing.current()
     if not traceparent:
         return

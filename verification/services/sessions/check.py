@@ -79,7 +79,7 @@ def check_code(
 
 
 def _terms(project: ProjectConfig, session_id: str) -> Any:
-    """Return the terms of the session's recipient. Only a test project has to be asked who that is."""
+    """Return the terms of the session's recipient. Only a test project needs to look the recipient up."""
     if not project.is_sandbox:
         return project.terms_of_check
     to = Session.objects.filter(pk=session_id, project=project.id).values_list("recipient__address", flat=True).first()

@@ -92,7 +92,7 @@ def read(project: ProjectConfig, session_id: str) -> SessionDetails:
 
 
 def list_sessions(project: ProjectConfig, wanted: SessionFilter) -> SessionPage:
-    """Return the project's next sessions. Of one state a page may have few, or none, though more follow.
+    """Return the project's next sessions. With a state, a page may have few or none although more follow.
 
     Raises ``session_not_found`` for an ``after`` that the project does not have, or has no longer.
     """
