@@ -7,6 +7,7 @@ from django.db.models import F, Q
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from verification.core import request_ids
 from verification.core.ids import ULID_LENGTH
@@ -18,11 +19,11 @@ REFERENCE_MAX_LENGTH = 255  # characters of a caller's own word for a session
 
 
 class SessionState(models.TextChoices):
-    OPEN = "open", _("Open")
-    LOCKED = "locked", _("Locked")
-    VERIFIED = "verified", _("Verified")
-    EXPIRED = "expired", _("Expired")
-    CANCELLED = "cancelled", _("Cancelled")
+    OPEN = "open", pgettext_lazy("session", "Open")
+    LOCKED = "locked", pgettext_lazy("session", "Locked")
+    VERIFIED = "verified", pgettext_lazy("session", "Verified")
+    EXPIRED = "expired", pgettext_lazy("session", "Expired")
+    CANCELLED = "cancelled", pgettext_lazy("session", "Cancelled")
 
 
 class SessionQuerySet(models.QuerySet["Session"]):
