@@ -4,16 +4,9 @@
 The wheel's command ``watchword`` is the same.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
-
-ABOUT_USERS = ("createsuperuser", "changepassword")  # Django's own
-CRITICAL = 2  # the doctor's exit status for its worst findings
-REMEDY = "Change the environment that this command, and every process, is started with."
-ASKS_NOTHING = {"help", "version", "-h", "--help", "--version", "makemessages", "compilemessages"}
-MAKES_DATABASE = ("up", "migrate")  # the commands that a first start is made with
 
 
 def main() -> None:
@@ -21,66 +14,15 @@ def main() -> None:
     if home not in sys.path:  # the wheel's command was started from another folder
         sys.path.insert(0, home)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    if sys.argv[1:2] == ["up"] and "--demo" in sys.argv:
-        os.environ["PUBLIC_DEMO"] = "true"  # for the processes of `up`, too
     try:
-        from django.conf import settings
-    except ModuleNotFoundError:
+        from config.command_line import execute
+    except ModuleNotFoundError as error:
+        if error.name != "django":
+            raise
         sys.exit(
             f"watchword: {sys.executable} has no Django. In a checkout: .venv/bin/python manage.py …, as README says."
         )
-    from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
-    from django.db import OperationalError
-
-    from config.processes.embedded import EmbeddedUnavailable
-
-    try:
-        if settings.IS_EMBEDDED and needs_servers(sys.argv[1:]):
-            require_database(sys.argv[1])
-            settings.EMBEDDED.start()
-        execute_from_command_line(sys.argv)
-    except (ImproperlyConfigured, EmbeddedUnavailable) as error:
-        refuse(str(error))
-    except EOFError:  # a question of Django's, such as changepassword's, met no terminal
-        sys.exit("watchword: Nobody can be asked here. Run the command in a terminal.")
-    except OperationalError as error:  # from Django's own commands, such as migrate; ours catch it themselves
-        first_line = str(error).partition("\n")[0]
-        sys.exit(f"watchword: The database does not answer: {first_line}. Is it running, and DATABASE_URL right?")
-
-
-def refuse(reason: str) -> None:
-    """End before any command could begin. The doctor tells that, too, as a finding and by its exit status."""
-    if sys.argv[1:2] != ["doctor"]:
-        sys.exit(f"watchword: {reason}")
-    if "--json" in sys.argv:
-        finding = {"subject": "settings", "severity": "critical", "name": "not-started", "what": reason}
-        print(json.dumps({"worst": "critical", "findings": [finding | {"remedy": REMEDY}]}))
-    else:
-        print(f"watchword: {reason}", file=sys.stderr)
-    sys.exit(CRITICAL)
-
-
-def needs_servers(arguments: list[str]) -> bool:
-    """Return whether the command can want the database. Asking for help does not start one, and translating neither."""
-    return bool(arguments) and not ASKS_NOTHING.intersection(arguments)
-
-
-def require_database(command: str) -> None:
-    """Raises ``EmbeddedUnavailable`` for a command on what a service holds, where there never was one.
-
-    An empty database that is made without a word is most often a second one: the service runs elsewhere.
-    """
-    from django.conf import settings
-
-    from config.processes.embedded import EmbeddedUnavailable
-
-    is_ours = (settings.BASE_DIR / "verification" / "management" / "commands" / f"{command}.py").exists()
-    if (is_ours or command in ABOUT_USERS) and command not in MAKES_DATABASE and not settings.EMBEDDED.has_database():
-        raise EmbeddedUnavailable(
-            f"There is no database in {settings.HOME_DIR}. Start the service with: manage.py up. Where it runs already,"
-            " give this command the same WATCHWORD_HOME, or DATABASE_URL and REDIS_URL."
-        )
+    execute(sys.argv)
 
 
 if __name__ == "__main__":

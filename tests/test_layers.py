@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "apps": {"checks", "models", "sql"},
     "config": SERVICES | {"api", "admin", "commands", "processes"},
     "processes": SERVICES | {"config", "api"},
-    "manage": {"config", "processes"},
+    "manage": {"config"},
 }
 
 PACKAGES = (  # of the services: each may use those before it

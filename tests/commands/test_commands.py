@@ -13,7 +13,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import InterfaceError, OperationalError
 
-import manage
+from config import command_line
 from providers.errors import SettingsInvalid
 from tests.live import ROOT
 from verification.core.errors import ApiError, FieldError, FieldsInvalid, UserError
@@ -142,10 +142,10 @@ def test_a_python_without_django_says_which_one_to_take():
 
 def test_a_question_without_a_terminal_is_one_line(monkeypatch):
     """As `changepassword` asks by `docker compose exec -T`, or from cron."""
-    monkeypatch.setattr(manage, "needs_servers", lambda _: False)
-    monkeypatch.setattr("django.core.management.execute_from_command_line", Mock(side_effect=EOFError))
+    monkeypatch.setattr(command_line, "needs_servers", lambda _: False)
+    monkeypatch.setattr(command_line, "execute_from_command_line", Mock(side_effect=EOFError))
     with pytest.raises(SystemExit, match=r"^watchword: Nobody can be asked here\. "):
-        manage.main()
+        command_line.execute(["manage.py", "changepassword"])
 
 
 @pytest.mark.parametrize(
@@ -153,4 +153,4 @@ def test_a_question_without_a_terminal_is_one_line(monkeypatch):
     [(["makemessages", "--all"], False), (["compilemessages"], False), (["stats", "--help"], False), (["stats"], True)],
 )
 def test_translating_and_asking_for_help_start_no_database(arguments, needs):
-    assert manage.needs_servers(arguments) is needs
+    assert command_line.needs_servers(arguments) is needs

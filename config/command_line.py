@@ -1,0 +1,69 @@
+"""Runs a command of ``manage.py``: starts the embedded servers before it, and ends what stops it in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import NoReturn
+
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import execute_from_command_line
+from django.db import OperationalError
+
+from config.processes.embedded import EmbeddedUnavailable
+
+ABOUT_USERS = ("createsuperuser", "changepassword")  # Django's own
+CRITICAL = 2  # the doctor's exit status for its worst findings
+REMEDY = "Change the environment that this command, and every process, is started with."
+ASKS_NOTHING = {"help", "version", "-h", "--help", "--version", "makemessages", "compilemessages"}
+MAKES_DATABASE = ("up", "migrate")  # the commands that a first start is made with
+
+
+def execute(arguments: list[str]) -> None:
+    """Run the command that ``arguments`` name, as ``sys.argv`` has them."""
+    if arguments[1:2] == ["up"] and "--demo" in arguments:
+        os.environ["PUBLIC_DEMO"] = "true"  # for the processes of `up`, too
+    try:
+        if settings.IS_EMBEDDED and needs_servers(arguments[1:]):
+            require_database(arguments[1])
+            settings.EMBEDDED.start()
+        execute_from_command_line(arguments)
+    except (ImproperlyConfigured, EmbeddedUnavailable) as error:
+        refuse(arguments, str(error))
+    except EOFError:  # a question of Django's, such as changepassword's, met no terminal
+        sys.exit("watchword: Nobody can be asked here. Run the command in a terminal.")
+    except OperationalError as error:  # from Django's own commands, such as migrate; ours catch it themselves
+        first_line = str(error).partition("\n")[0]
+        sys.exit(f"watchword: The database does not answer: {first_line}. Is it running, and DATABASE_URL right?")
+
+
+def refuse(arguments: list[str], reason: str) -> NoReturn:
+    """End before any command could begin. The doctor tells that, too, as a finding and by its exit status."""
+    if arguments[1:2] != ["doctor"]:
+        sys.exit(f"watchword: {reason}")
+    if "--json" in arguments:
+        finding = {"subject": "settings", "severity": "critical", "name": "not-started", "what": reason}
+        print(json.dumps({"worst": "critical", "findings": [finding | {"remedy": REMEDY}]}))
+    else:
+        print(f"watchword: {reason}", file=sys.stderr)
+    sys.exit(CRITICAL)
+
+
+def needs_servers(arguments: list[str]) -> bool:
+    """Return whether the command can want the database. Asking for help does not start one, and translating neither."""
+    return bool(arguments) and not ASKS_NOTHING.intersection(arguments)
+
+
+def require_database(command: str) -> None:
+    """Raises ``EmbeddedUnavailable`` for a command on what a service holds, where there never was one.
+
+    An empty database that is made without a word is most often a second one: the service runs elsewhere.
+    """
+    is_ours = (settings.BASE_DIR / "verification" / "management" / "commands" / f"{command}.py").exists()
+    if (is_ours or command in ABOUT_USERS) and command not in MAKES_DATABASE and not settings.EMBEDDED.has_database():
+        raise EmbeddedUnavailable(
+            f"There is no database in {settings.HOME_DIR}. Start the service with: manage.py up. Where it runs already,"
+            " give this command the same WATCHWORD_HOME, or DATABASE_URL and REDIS_URL."
+        )
