@@ -107,8 +107,7 @@ class HttpClient:
     def __init__(self, allowed_networks: Sequence[str] = (), *, resolver: ssrf.Resolver | None = None) -> None:
         self.allowed_networks = tuple(allowed_networks)
         self._guard = partial(ssrf.connect, allowed_networks=self.allowed_networks, resolver=resolver)
-        self._pools: Pools | None = None
-        self._pid = 0  # of the process whose connections these are
+        self._held: tuple[int, Pools] | None = None  # the process whose connections these are, and they
 
     def request(
         self,
@@ -171,14 +170,14 @@ class HttpClient:
 
     def close(self) -> None:
         """Close the idle connections. The door stays usable."""
-        self._pools = None
+        self._held = None
 
     def _pool(self, target: Url) -> HTTPConnectionPool:
-        pools = self._pools
-        if pools is None or self._pid != os.getpid():
+        held = self._held
+        if held is None or held[0] != os.getpid():
             # After a fork this closes only the child's copies of the sockets; nothing is said on the wire.
-            self._pid, self._pools = os.getpid(), (pools := Pools(self._guard))
-        return pools.connection_from_host(target.host, target.port, target.scheme)
+            self._held = held = os.getpid(), Pools(self._guard)
+        return held[1].connection_from_host(target.host, target.port, target.scheme)
 
 
 def classify_status(answer: HttpAnswer) -> ProviderError:
