@@ -125,7 +125,7 @@ def in_asyncio(url, call):
     return asyncio.run(run())
 
 
-@pytest.fixture(params=["python", "asyncio", "javascript"])
+@pytest.fixture(params=["python", "asyncio", pytest.param("javascript", marks=pytest.mark.long)])
 def attempt(request):
     """Make one call with one of the clients, and return how it ended."""
     if request.param != "javascript":

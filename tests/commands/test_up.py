@@ -185,6 +185,7 @@ def is_at_work(pid):
         return False
 
 
+@pytest.mark.long
 @pytest.mark.timeout(400)  # it starts twice, and each start may take a busy machine the minute that `ready` waits
 def test_it_survives_its_own_murder_and_shows_the_same_keys_again(start):
     killed = start().ready()
@@ -222,6 +223,7 @@ def empty_database(production):
         connection.execute("DROP DATABASE nothing_yet WITH (FORCE)")
 
 
+@pytest.mark.long
 def test_in_production_it_migrates_and_makes_no_demo(start, production, empty_database):
     up = start(**{**production, "DATABASE_URL": empty_database}).ready()
     assert "The database is new" in up.text()

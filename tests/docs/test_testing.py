@@ -61,6 +61,7 @@ def test_every_outcome_has_its_test(language):
     assert [row.outcome for row in TABLE if row.outcome not in text and f"55501{row.digits}" not in text] == []
 
 
+@pytest.mark.long
 def test_its_python_passes(runs):
     done = runs["python"].result()
     assert done.returncode == 0, done.stdout

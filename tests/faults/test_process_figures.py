@@ -15,7 +15,7 @@ from tests.faults.conftest import METRICS_TOKEN
 from tests.faults.shop import open_shop, recipient
 from tests.live import at_once, wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("process figures"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("process figures"), pytest.mark.timeout(300)]
 
 WORKER_THREADS = 8  # of LiveService
 

@@ -11,7 +11,7 @@ import pytest
 from tests.faults.shop import recipient
 from tests.live import LiveService, wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("wrong_keys")]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("wrong_keys")]
 
 STARTS = "import config.wsgi"
 

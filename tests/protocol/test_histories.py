@@ -13,7 +13,7 @@ from tests.live import at_once, wait_until
 from tests.protocol.histories import Recorder, told
 from tests.protocol.nodes import Project, recipient, two_nodes
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("protocol"), pytest.mark.timeout(0)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("protocol"), pytest.mark.timeout(0)]
 
 RECIPIENTS, CALLERS, CALLS = 3, 6, 12
 BUDGET, BUYERS = 5, 12  # SMS of the day, and people who ask for one at once

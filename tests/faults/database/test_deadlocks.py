@@ -26,7 +26,7 @@ from verification.services.protection.guard import findings
 from verification.services.sessions import check as verify_tokens
 from verification.services.sessions import create, send
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.long]
 
 SECONDS = 20
 AT_MOST_SECONDS = 90  # until each of ``EACH`` was done, on a busy machine

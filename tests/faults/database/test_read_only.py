@@ -11,7 +11,7 @@ import pytest
 from tests.faults.conftest import METRICS_TOKEN
 from tests.live import at_once, wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("read_only")]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("read_only")]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from tests.live import LiveService, wait_until
 from tests.servers.postgres import PostgresServer
 
 # The limit is that of the first test, which may wait for all migrations.
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("replica"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("replica"), pytest.mark.timeout(300)]
 
 VISIT = """
 import json, sys

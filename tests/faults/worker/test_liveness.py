@@ -40,6 +40,7 @@ def has_stopped(pid):
 
 @pytest.mark.live
 @pytest.mark.xdist_group("outages_of_workers")
+@pytest.mark.long
 def test_a_worker_is_alive_while_the_database_is_away_and_not_when_it_hangs(tmp_path):
     file = tmp_path / "alive"
     service = LiveService(tmp_path, is_embedded=False)

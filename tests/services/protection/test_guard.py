@@ -59,8 +59,9 @@ def verify(api, outbox, to):
 
 
 @pytest.fixture
-def answer(api, project):
+def answer(api, project, settings):
     """A function that solves a challenge; callers that are suspicious are asked for one."""
+    settings.ALTCHA_COST = 10  # of the usual 5,000: what is tried here is what an answer opens
     project.set(challenge_mode="suspicion", challenge_provider="altcha")
     return lambda: solve(api.puzzle(project.row.public_id).data)
 
