@@ -33,7 +33,7 @@ def execute(arguments: list[str]) -> None:
     except (ImproperlyConfigured, EmbeddedUnavailable) as error:
         refuse(arguments, str(error))
     except EOFError:  # a question of Django's, such as changepassword's, met no terminal
-        sys.exit("watchword: Nobody can be asked here. Run the command in a terminal.")
+        sys.exit("watchword: The command needs input. Run it in a terminal.")
     except OperationalError as error:  # from Django's own commands, such as migrate; ours catch it themselves
         first_line = str(error).partition("\n")[0]
         sys.exit(f"watchword: The database does not answer: {first_line}. Is it running, and DATABASE_URL right?")

@@ -144,7 +144,7 @@ def test_a_question_without_a_terminal_is_one_line(monkeypatch):
     """As `changepassword` asks by `docker compose exec -T`, or from cron."""
     monkeypatch.setattr(command_line, "needs_servers", lambda _: False)
     monkeypatch.setattr(command_line, "execute_from_command_line", Mock(side_effect=EOFError))
-    with pytest.raises(SystemExit, match=r"^watchword: Nobody can be asked here\. "):
+    with pytest.raises(SystemExit, match=r"^watchword: The command needs input\. "):
         command_line.execute(["manage.py", "changepassword"])
 
 

@@ -34,7 +34,7 @@ LIMITS = {"lock_timeout": "3s", "statement_timeout": "10s", "idle_in_transaction
 def server():
     """With the limits that docs/operate.md gives to the role."""
     with PostgresServer() as running:
-        running.execute(*filter(None, block("docs/operate.md", "sql").split("\n")))
+        running.execute(*filter(None, block("docs/operate.md", "sql", "ALTER ROLE").split("\n")))
         yield running
 
 
