@@ -356,9 +356,8 @@ if "@" in OTEL_EXPORTER_OTLP_ENDPOINT:
 OPERATOR_NETWORKS = env.networks("OPERATOR_NETWORKS", default=["127.0.0.0/8", "::1/128"] if IS_EMBEDDED else [])
 LOG_FORMAT = env.choice("LOG_FORMAT", ("json", "console"), default="console" if IS_EMBEDDED else "json")
 if LOG_FORMAT == "json" and not _email_url.removeprefix("consolemail://"):
-    EMAIL_BACKEND = (
-        "verification.core.mail_server.EmailBackend"  # a printed mail would stand between the lines of the log
-    )
+    # A printed mail would stand between the lines of the log.
+    EMAIL_BACKEND = "verification.core.mail_server.EmailBackend"
 LOG_LEVEL = env.choice("LOG_LEVEL", ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), default="INFO")
 LOGGING = {
     "version": 1,

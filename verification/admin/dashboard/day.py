@@ -158,7 +158,7 @@ def _unconfirmed(summary: Summary) -> str:
 
 def _tiles(summary: Summary) -> list[Tile]:
     """Return the tiles of the day, with one for the lost messages after the first four."""
-    lost = summary.sums.counts["messages_failed"] + summary.sums.counts["messages_expired"]
+    lost = summary.sums.lost
     link = f"{reverse('admin:verification_message_changelist')}?since=day&status=lost"
     failed = Tile(
         _("Failed or expired messages"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -25,6 +24,7 @@ from drf_spectacular.renderers import OpenApiJsonRenderer, OpenApiYamlRenderer
 
 from verification.api.reference import error_guide, error_pages, guides, search
 from verification.api.reference.schema import REASONS
+from verification.core.caching import Cached
 from verification.core.error_codes import CATALOGUE
 from verification.models.project_settings.described import described
 
@@ -32,16 +32,12 @@ LONGEST_QUERY = 100  # characters of a search; the rest is cut off
 OWN_SCRIPTS = {"script-src": ["'self'"]}  # unlike the admin, these pages evaluate nothing
 OWN_STYLES = {**OWN_SCRIPTS, "style-src": ["'self'"]}
 
-# drf-spectacular finds its extensions while it generates, in a way that two threads at once break.
-_one_at_a_time = threading.Lock()
 
-
-@lru_cache(maxsize=1)
+@Cached  # drf-spectacular finds its extensions while it generates, in a way that two threads at once break
 def description() -> dict[str, Any]:
     """Return the API's description, which cannot change while the process lives."""
-    with _one_at_a_time:
-        generator = SchemaGenerator(urlconf="verification.api.urls")  # type: ignore[no-untyped-call]
-        made: dict[str, Any] = generator.get_schema(public=True)  # type: ignore[no-untyped-call]
+    generator = SchemaGenerator(urlconf="verification.api.urls")  # type: ignore[no-untyped-call]
+    made: dict[str, Any] = generator.get_schema(public=True)  # type: ignore[no-untyped-call]
     return made
 
 

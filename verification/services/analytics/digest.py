@@ -27,10 +27,8 @@ def raise_due(now: datetime | None = None) -> int:
 
 def _raise_if_due(project: Project, now: datetime) -> bool:
     local = now.astimezone(ZoneInfo(project.alert_time_zone))
-    week = week_before(local)
-    if (
-        local.weekday() != MONDAY or local.hour < FROM_HOUR or now < week.until
-    ):  # in Auckland Sunday goes on until 13:00
+    week = week_before(local)  # east of UTC+9 it goes on beyond nine: in Auckland until 13:00
+    if local.weekday() != MONDAY or local.hour < FROM_HOUR or now < week.until:
         return False
     key = f"{local:%G-W%V}"
     if Alert.objects.filter(project=project, kind=DIGEST, key=key).exists():
@@ -64,7 +62,7 @@ def words_of(summary: Summary) -> tuple[str, str]:
         lines.append(f"Cost: {least}{cost.known:,} {cost.currency}{each}.")
     if worst := worst_provider(summary):
         lines.append(
-            f"Worst provider: {worst.name} lost {_lost(worst):,} of {worst.sums.counts['messages']:,} messages."
+            f"Worst provider: {worst.name} lost {worst.sums.lost:,} of {worst.sums.counts['messages']:,} messages."
         )
     days = f"{summary.span.since:%d %b} to {summary.span.last_day:%d %b}"
     return f"Last week: {verified:,} verified", f"{days} (UTC)\n" + "\n".join(lines)
@@ -75,13 +73,9 @@ def worst_provider(summary: Summary) -> SummaryRow | None:
     rows = [
         line
         for line in summary.by["provider_id"]
-        if line.key and line.sums.counts["messages"] >= LEAST_MESSAGES and _lost(line)
+        if line.key and line.sums.counts["messages"] >= LEAST_MESSAGES and line.sums.lost
     ]
-    return max(rows, key=lambda line: _lost(line) / line.sums.counts["messages"], default=None)
-
-
-def _lost(line: SummaryRow) -> int:
-    return line.sums.counts["messages_failed"] + line.sums.counts["messages_expired"]
+    return max(rows, key=lambda line: line.sums.lost / line.sums.counts["messages"], default=None)
 
 
 def _percent(share: float | None) -> str:

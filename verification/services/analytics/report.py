@@ -76,6 +76,11 @@ class FigureSums:
     counts: Counter[str] = field(default_factory=Counter)
     times: dict[str, list[int]] = field(default_factory=dict)
 
+    @property
+    def lost(self) -> int:
+        """The messages that failed or expired."""
+        return self.counts["messages_failed"] + self.counts["messages_expired"]
+
     def add(self, counts: Mapping[str, int], times: Mapping[str, list[int] | None]) -> None:
         self.counts.update(counts)
         for name, steps in times.items():
@@ -191,7 +196,7 @@ def as_dict(sums: FigureSums) -> dict[str, Any]:
         "arrived": sums.counts["messages_delivered"],
         "failed": sums.counts["messages_failed"],
         "expired": sums.counts["messages_expired"],
-        "lost": sums.counts["messages_failed"] + sums.counts["messages_expired"],
+        "lost": sums.lost,
         **{f"{name.removesuffix('_times')}_seconds": _median_and_p95(sums, name) for name in TIMES},
     }
 

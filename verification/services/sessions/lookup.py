@@ -13,6 +13,8 @@ from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection.eligibility import refusal_of
 from verification.services.sessions.code import CodeSettings
 
+LIVE = ("open", "session_locked")  # states of a session that is neither verified nor over
+
 
 @dataclass(frozen=True, slots=True)
 class FoundSession:
@@ -57,7 +59,7 @@ def find_open(project: ProjectConfig, session_id: str) -> FoundSession:
 def find_live(project: ProjectConfig, session_id: str) -> FoundSession:
     """Find a session that can be described: open, or locked by wrong codes and not over. Else raise why it cannot."""
     session = find(project, session_id)
-    if session.state not in ("open", "session_locked"):
+    if session.state not in LIVE:
         raise refusal(session.state)
     return session
 

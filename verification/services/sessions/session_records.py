@@ -15,9 +15,8 @@ from verification.core.errors import refusal
 from verification.models import Message, Recipient, Session, SessionState
 from verification.models.sessions import SessionQuerySet
 from verification.services.projects.snapshot import ProjectConfig
-from verification.services.sessions.lookup import find
+from verification.services.sessions.lookup import LIVE, find
 
-LIVE = ("open", "session_locked")  # states of a session that is neither verified nor over
 _ORDER = ("-created_at", "-pk")
 # Sessions that one answer looks at where those of one state are asked for: a few milliseconds of the database's time.
 LOOK = 2_000
