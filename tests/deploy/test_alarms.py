@@ -108,6 +108,38 @@ def test_prometheus_takes_the_rules_and_each_fires_when_it_should():
     assert "SUCCESS" in promtool("test", "rules", "rules.test.yml")
 
 
+def of_both(test):
+    """The same of two installations: each has the series of the test, and each its alarms."""
+
+    def named(each, installation):
+        name, _, labels = each["series"].partition("{")
+        return {**each, "series": f'{name}{{installation="{installation}",{labels or "}"}'}
+
+    def alarms(expected):
+        return [
+            {**each, "exp_labels": each["exp_labels"] | {"installation": installation}}
+            for each in expected
+            for installation in ("production", "staging")
+        ]
+
+    series = [named(each, name) for each in test["input_series"] for name in ("production", "staging")]
+    judged = [{**each, "exp_alerts": alarms(each["exp_alerts"])} for each in test["alert_rule_test"]]
+    return {**test, "input_series": series, "alert_rule_test": judged}
+
+
+@has_prometheus
+def test_each_alarm_is_that_of_one_installation_where_several_are_watched(tmp_path):
+    of_one = [test for test in TESTS if "installation" not in str(test) and "has no target" not in test["name"]]
+    assert len(of_one) >= len(RULES)
+    given = {
+        "rule_files": [str(FOLDER / "rules.yml")],
+        "evaluation_interval": "1m",
+        "tests": list(map(of_both, of_one)),
+    }
+    (tmp_path / "test.yml").write_text(yaml.safe_dump(given))
+    assert "SUCCESS" in promtool("test", "rules", str(tmp_path / "test.yml"))
+
+
 def configurations():
     """Return the files of Prometheus that the pages show, by page."""
     typed = block("docs/install.md", "sh", "prometheus.yml")
@@ -159,8 +191,9 @@ def test_alertmanager_takes_the_example_and_sends_each_alarm_its_way(labels, rec
     assert (done.returncode, done.stdout.strip()) == (0, receiver)
 
 
-def test_what_silences_another_alarm_and_what_is_silenced_are_alarms_of_ours():
+def test_what_silences_another_alarm_and_what_is_silenced_are_alarms_of_ours_and_of_one_installation():
     rules = yaml.safe_load(ROUTES.read_text())["inhibit_rules"]
+    assert all(rule["equal"] == ["installation"] for rule in rules)
     named = {
         name for rule in rules for side in rule.values() for each in side for name in re.findall(r"Watchword\w+", each)
     }

@@ -189,6 +189,8 @@ def test_a_worker_is_probed_by_the_file_that_it_touches(answers, kind):
 def test_prometheus_knows_the_pods_by_the_job_that_the_alarms_ask_for(answers):
     made = by_name(answers["most"])
     label = made["PodMonitor", "codes"]["spec"]["jobLabel"]
+    (endpoint,) = made["PodMonitor", "codes"]["spec"]["podMetricsEndpoints"]
+    assert endpoint["relabelings"] == [{"targetLabel": "installation", "replacement": "codes/codes"}]
     pods = [each["spec"]["template"]["metadata"]["labels"] for (kind, _), each in made.items() if kind == "Deployment"]
     jobs = set(re.findall(r'up\{job="([a-z]+)"\}', (ROOT / "deploy" / "prometheus" / "rules.yml").read_text()))
     assert {labels[label] for labels in pods} == jobs == {"watchword"}
