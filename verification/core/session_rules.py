@@ -6,6 +6,7 @@ A test compares SQL, pages, clients and guides, which cannot read the lifetimes 
 from __future__ import annotations
 
 import string
+import unicodedata
 from datetime import timedelta
 from typing import Final
 
@@ -33,6 +34,19 @@ DIGITS_BESIDE_LETTERS = "23456789"  # without 0 and 1, for the same reason
 def code_pattern(characters: str) -> str:
     """Return the regular expression of a code whose characters are of this class, such as ``0-9``."""
     return f"[{characters}]{{{SHORT_CODE}}}|[{characters}]{{{LONG_CODE}}}"
+
+
+def plain_code(text: str) -> str:
+    """Return what is left of a code as it was typed or pasted: without white space, dashes and invisible characters,
+    digits of any script as ASCII digits.
+
+    No two codes become one by that, as each is of ASCII letters and digits.
+    """
+    return "".join(
+        str(unicodedata.decimal(char)) if char.isdecimal() else char
+        for char in text
+        if not char.isspace() and unicodedata.category(char) not in ("Pd", "Cf")
+    )
 
 
 # NIST SP 800-63B-4, section 3.1.3.2: the longest that a secret sent out of band is good for.

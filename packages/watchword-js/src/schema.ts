@@ -1104,7 +1104,7 @@ export interface components {
         SessionCheckRequest: {
             /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;
-            /** @description What the user typed, as a string. Spaces around it and lower case do not matter. Any string of 1 to 32 characters counts as an attempt; an empty or longer one, or another type, does not. */
+            /** @description What the user typed, as a string. White space, dashes and invisible characters do not matter, nor do lower case and digits of another script. Any string of 1 to 32 characters counts as an attempt; an empty or longer one, one of which nothing is left without those characters, or another type, does not. */
             code: string;
         };
         SessionCheckResponse: {

@@ -2,6 +2,7 @@
 
 import os
 import random
+import unicodedata
 import zlib
 from urllib.parse import urlencode
 
@@ -63,10 +64,17 @@ def with_what_exists(body):
     body = {name: value for name, value in body.items() if name in DECLARED or is_plain(value)}
     if isinstance(body.get("to"), str):
         body["to"] = recipient_for(body["to"])
+    if isinstance(code := body.get("code"), str) and all(is_ignored(char) for char in code):
+        body["code"] = "x" * len(code)
     if is_id(body.get("provider_id")):
         body["provider_id"] = PROVIDER_ID
         body["channel"] = "sms"
     return body
+
+
+def is_ignored(char):
+    """Return whether a check ignores the character."""
+    return char.isspace() or unicodedata.category(char) in ("Pd", "Cf")
 
 
 def recipient_for(text):

@@ -24,6 +24,17 @@ def test_a_right_code_approves_and_redeems_its_token(twilio, outbox):
     assert VerifyToken.objects.get().used_at is not None
 
 
+def test_a_code_is_read_as_on_our_own_endpoint(twilio, outbox):
+    twilio.start()
+    assert twilio.check(f"\u200b{outbox.code[:3]}\u2013{outbox.code[3:]}\n").data["status"] == "approved"
+
+
+def test_a_code_of_which_nothing_is_left_spends_no_try(twilio):
+    twilio.start()
+    assert twilio.check("\u200b - ").status_code == 400
+    assert Session.objects.get().attempts == 0
+
+
 def test_a_verification_has_the_members_of_twilios(twilio):
     body = twilio.start().data
     session, message = Session.objects.get(), Message.objects.get()

@@ -18,7 +18,14 @@ from verification.core import formats
 from verification.core.addresses import AddressInvalid, parse_address
 from verification.core.errors import UserError
 from verification.core.numbers import MAX_ID
-from verification.core.session_rules import LENGTHS_IN_WORDS, LONG_CODE, SHORT_CODE, code_pattern
+from verification.core.session_rules import (
+    LENGTHS_IN_WORDS,
+    LONG_CODE,
+    MAX_GUESS_CHARACTERS,
+    SHORT_CODE,
+    code_pattern,
+    plain_code,
+)
 from verification.models import REFERENCE_MAX_LENGTH, ChannelType
 from verification.services.notifications import event_feed
 from verification.services.projects.settings import check_called_url
@@ -131,6 +138,19 @@ class ReferenceField(StrictCharField):
         if _CONTROL.search(text):
             raise ValidationError(self.error_messages["control"], code="invalid")
         return text
+
+
+class GuessField(StrictCharField):
+    """A code as a user typed it, read as a plain one."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(min_length=1, max_length=MAX_GUESS_CHARACTERS, **options)
+
+    def to_internal_value(self, data: object) -> str:
+        code = plain_code(super().to_internal_value(data))
+        if not code:
+            self.fail("blank")
+        return code
 
 
 class LimitField(StrictField, serializers.IntegerField):

@@ -15,12 +15,12 @@ from verification.api.serializers.bodies import (
 )
 from verification.api.serializers.fields import (
     ChannelField,
+    GuessField,
     MomentField,
     RecipientField,
     ReferenceField,
     SessionIdField,
     StrictBooleanField,
-    StrictCharField,
     UuidField,
     challenge_token_field,
 )
@@ -140,11 +140,11 @@ class SessionCheckRequest(RequestSerializer):
     )
 
     session_id = SessionIdField(help_text=SESSION)
-    code = StrictCharField(
-        min_length=1,
-        max_length=MAX_GUESS_CHARACTERS,
-        help_text="What the user typed, as a string. Spaces around it and lower case do not matter. Any string of 1 to "
-        f"{MAX_GUESS_CHARACTERS} characters counts as an attempt; an empty or longer one, or another type, does not.",
+    code = GuessField(
+        help_text="What the user typed, as a string. White space, dashes and invisible characters do not matter, nor "
+        "do lower case and digits of another script. Any string of 1 to "
+        f"{MAX_GUESS_CHARACTERS} characters counts as an attempt; an empty or longer one, one of which nothing is left "
+        "without those characters, or another type, does not.",
     )
 
 

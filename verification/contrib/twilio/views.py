@@ -16,7 +16,7 @@ from verification.contrib.twilio.caller import identify, require_service
 from verification.core import metrics, request_ids, sids
 from verification.core.addresses import Address
 from verification.core.errors import ApiError
-from verification.core.session_rules import MAX_GUESS_CHARACTERS
+from verification.core.session_rules import MAX_GUESS_CHARACTERS, plain_code
 from verification.models import SessionState
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.sessions import check, create, session_records
@@ -104,6 +104,9 @@ def check_code(project: ProjectConfig, request: HttpRequest) -> HttpResponse:
     code = form.text(values, "Code")
     if len(code) > MAX_GUESS_CHARACTERS:
         raise form.wrong("Code", f"Give at most {MAX_GUESS_CHARACTERS} characters.")
+    code = plain_code(code)
+    if not code:
+        raise form.wrong("Code", "This parameter is required.")
     session_id = _named_session(project, values)
     try:
         checked = check.check_code(

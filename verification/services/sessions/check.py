@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ from verification.core import ids, request_ids
 from verification.core.addresses import AddressKind, kind_of
 from verification.core.crypto import code_digests, guess_digest, stored_digest
 from verification.core.errors import ApiError, refusal
-from verification.core.session_rules import MAX_GUESS_CHARACTERS, VERIFY_TOKEN_SECONDS
+from verification.core.session_rules import VERIFY_TOKEN_SECONDS
 from verification.models import Session
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection.client_networks import counted_network
@@ -19,8 +18,6 @@ from verification.services.protection.eligibility import refusal_of
 from verification.services.protection.guard import guessing
 from verification.services.protection.recipient import sandbox_policy
 from verification.services.sessions.request_columns import request_columns
-
-_CODE = re.compile(rf"[0-9A-Za-z]{{1,{MAX_GUESS_CHARACTERS}}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +43,7 @@ class VerifiedAddress:
 def check_code(
     *, project: ProjectConfig, session_id: str, code: str, client_address: str | None, request_id: str = ""
 ) -> CheckedCode:
-    """Spend one try and compare. The count is committed before this returns or raises.
+    """Spend one try and compare. The count is committed before this returns or raises. ``code`` is a plain one.
 
     A ``client_address`` of None stands for the customer's own server, for all of whose users no network can be counted.
 
@@ -66,7 +63,7 @@ def check_code(
         token_seconds=VERIFY_TOKEN_SECONDS,
         terms=_terms(project, session_id),
         network=network,
-        guess=guess_digest(code.strip(" ").upper(), project_id=project.id),
+        guess=guess_digest(code.upper(), project_id=project.id),
         **columns._asdict(),
     )
     if row.outcome == "verified":
@@ -115,6 +112,6 @@ def _digest(token: str) -> bytes:
 
 
 def _digests_of_guess(code: str, session_id: str) -> bytes | None:
-    """Return the digests to compare, in a row, or None: only 1 to 32 ASCII letters and digits can be a code."""
-    guess = code.strip(" ")
-    return b"".join(code_digests(guess.upper(), session_id=session_id)) if _CODE.fullmatch(guess) else None
+    """Return the digests to compare, in a row, or None: only ASCII letters and digits can be a code."""
+    is_possible = code.isascii() and code.isalnum()
+    return b"".join(code_digests(code.upper(), session_id=session_id)) if is_possible else None

@@ -23,6 +23,7 @@ from django_otp.oath import TOTP
 from verification.core import crypto
 from verification.core.crypto import decrypt, encrypt, stored_digest
 from verification.core.errors import UserError
+from verification.core.session_rules import plain_code
 from verification.models import FactorTries, RecoveryCode, SecondFactor, SecurityKey
 from verification.services.records import audit
 
@@ -200,7 +201,7 @@ def _named(kind: str) -> Concat:
 
 
 def _plain(code: str) -> str:
-    return code.replace(" ", "").replace("-", "").upper()
+    return plain_code(code).upper()
 
 
 def _is_code_of_app(factor: SecondFactor, code: str) -> bool:
