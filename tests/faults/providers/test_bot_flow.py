@@ -155,8 +155,8 @@ def test_a_call_without_the_secret_is_refused_and_does_nothing(shop, api, hook, 
     given = {SECRET_HEADER: hook["secret_token"]}
     assert shop.service.call("POST", path[:-1], pressed, headers=given)[0] == 404
     assert api.sent_to(chat) == []
-    # Had the start counted, the contact would bind.
-    assert update(contact(chat, to)) == 200
+    shared = contact(chat, to)
+    assert [update(shared, secret="wrong"), update(shared, secret="")] == [401, 401]
     assert not is_active(shop, session_id)
     assert shop.messages_to(to) == []
 

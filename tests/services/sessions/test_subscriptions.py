@@ -102,8 +102,70 @@ def test_another_number_than_the_sessions_does_not_bind(api, outbox, bot):
     assert outbox.messages == []
 
 
-def test_a_contact_without_a_link_before_it_does_not_bind(api, outbox, bot):
+def test_an_own_contact_finds_the_session_that_waits_for_its_number(api, outbox, bot):
+    session_id, _ = waiting_session(api)
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    assert outbox.last.account_id == CHAT
+    assert api.check(session_id, outbox.code).status_code == 200
+
+
+@pytest.mark.parametrize("is_link_opened_before", [False, True])
+def test_a_start_without_payload_offers_the_button_and_loses_no_session(api, outbox, bot, is_link_opened_before):
+    _, payload = waiting_session(api)
+    if is_link_opened_before:
+        tell(bot, [BotStarted(CHAT, payload)])
+    tell(bot, [BotStarted(CHAT)])
+    assert collector.SAID[-1][2] == "Share my number"
+    assert (BotChat.objects.get().session is not None) is is_link_opened_before
+    tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
+    assert outbox.last.account_id == CHAT
+
+
+@pytest.mark.parametrize("first", [BotStarted(CHAT), BotMessage(CHAT), None])
+def test_who_has_proved_no_number_keeps_the_button_whatever_they_write(api, bot, first):
+    _, payload = waiting_session(api)
+    tell(bot, [first or BotStarted(CHAT, payload), BotMessage(CHAT)])
+    assert collector.SAID[-1][2] == "Share my number"
+
+
+def test_an_old_link_does_not_take_the_session_from_the_chat(api, outbox, bot):
+    _, payload = waiting_session(api)
+    tell(bot, [BotStarted(CHAT, payload), BotStarted(CHAT, "x" * 32), ContactShared(CHAT, PHONE, is_own=True)])
+    assert outbox.last.account_id == CHAT
+    assert not any("no longer valid" in text for text in said())
+
+
+def test_a_number_typed_anew_counts_though_the_link_of_the_wrong_one_was_opened(api, outbox, bot):
+    _, of_wrong = waiting_session(api, OTHER)
+    tell(bot, [BotStarted(CHAT, of_wrong)])
+    waiting_session(api, PHONE)
+    tell(bot, [BotStarted(CHAT), ContactShared(CHAT, PHONE, is_own=True)])
+    assert (outbox.last.to, outbox.last.account_id) == (PHONE, CHAT)
+    assert Subscription.objects.get().recipient.address == PHONE
+
+
+@pytest.mark.parametrize("event", [BotStarted(CHAT), BotMessage(CHAT)])
+def test_a_bound_user_who_comes_back_gets_the_code_that_waits_without_its_link(api, outbox, bot, event):
+    prove(api, bot, CHAT)
+    assert len(outbox.messages) == 1
+    factories.expire_everything()
+    tell(bot, [BotReachability(CHAT, is_active=False)])
     waiting_session(api)
+    tell(bot, [event])
+    assert len(outbox.messages) == 2
+
+
+def test_a_contact_for_which_nothing_waits_is_told_the_truth(api, outbox, bot):
+    tell(bot, [BotStarted(CHAT), ContactShared(CHAT, PHONE, is_own=True)])
+    assert said()[-1].startswith("I send sign-in codes.")
+    assert not Subscription.objects.exists()
+
+
+def test_a_contact_finds_no_session_that_waits_for_another_channel_or_project(api, client, outbox, project, bot):
+    api.create(PHONE, type="sms")
+    other = factories.project(channels=("sms",))
+    other.provider("messenger_a", name="other bot", type="collector_bot")
+    waiting_session(Api(client, other.api_key, other.secret_key))
     tell(bot, [ContactShared(CHAT, PHONE, is_own=True)])
     assert not Subscription.objects.exists()
 

@@ -2,12 +2,14 @@
 
 A user opens the deep link of a session, which carries a one-time payload. That tells us which session they come from,
 not who they are. They prove their number by sharing their own contact, for which the messenger vouches; only then is
-the chat bound to the recipient, and the waiting code goes out.
+the chat bound to the recipient, and the waiting code goes out. The number alone is enough: apps lose the payload, and
+users find the bot by search or on another device, so a proved number leads to the session of it that waits.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 
 from django.db import transaction
 from django.utils import timezone
@@ -46,7 +48,7 @@ def act_on(provider: Provider, event: BotEvent) -> None:
         case ContactShared():
             share_contact(provider, event)
         case BotMessage():
-            _say(provider, event.account_id, "help", event.language)
+            answer(provider, event)
 
 
 def record_reachability(provider: Provider, event: BotReachability) -> None:
@@ -55,46 +57,60 @@ def record_reachability(provider: Provider, event: BotReachability) -> None:
 
 def start(provider: Provider, event: BotStarted) -> None:
     """Begin a chat after Start. A bound user gets the waiting code at once; others are asked for their number."""
-    session = _session_of_link(provider, event.payload)
+    session = _session_of_link(provider, event.payload) or _waiting_in_chat(provider, event.account_id)
     BotChat.objects.update_or_create(
         provider=provider,
         account_id=event.account_id,
-        defaults={"session": session, "language": event.language, "started_at": timezone.now()},
+        defaults={"language": event.language, "started_at": timezone.now()} | ({"session": session} if session else {}),
     )
-    if session is None:
-        _say(provider, event.account_id, "stale" if event.payload else "help", event.language)
-        return
-    bound = Subscription.objects.filter(
-        provider=provider, account_id=event.account_id, recipient_id=session.recipient_id
-    )
-    if bound.update(is_active=True):
-        _send_waiting_code(provider, session)
+    if session is not None:
+        _serve(provider, session, event.account_id, event.language)
+    elif event.payload:
+        _say(provider, event.account_id, "stale", event.language)
+    elif _is_bound(provider, event.account_id):
+        _say(provider, event.account_id, "help", event.language)
     else:
         _ask_for_contact(provider, event.account_id, event.language)
 
 
+def answer(provider: Provider, event: BotMessage) -> None:
+    """Answer what else a user writes: as to Start while a code waits, else by a help that leaves the button."""
+    session = _waiting_in_chat(provider, event.account_id)
+    if session is not None:
+        _serve(provider, session, event.account_id, event.language)
+    else:
+        _help(provider, event.account_id, event.language)
+
+
 def share_contact(provider: Provider, event: ContactShared) -> None:
-    """Take a contact that the user shared. It binds the chat only when it is their own number and the session's."""
-    chats = BotChat.objects.filter(provider=provider, account_id=event.account_id)
-    chat = chats.select_related("session__project", "session__recipient").first()
+    """Take a contact that the user shared. It binds the chat only if it is their own number, and a session's."""
+    chat = _chat(provider, event.account_id)
     language = event.language or (chat.language if chat else "")
     if not event.is_own:
         _ask_for_contact(provider, event.account_id, language, text="not_own")
         return
-    session = chat.session if chat else None
-    if session is None or not _is_open(session):
-        _say(provider, event.account_id, "stale", language)
-        return
-    if _canonical(event.phone) != session.recipient.address:
+    number = _canonical(event.phone)
+    of_chat = chat.session if chat and chat.session and _is_open(chat.session) else None
+    session = of_chat if of_chat and of_chat.recipient.address == number else _waiting(provider, [number])
+    if session is not None:
+        _take_proof(provider, session, event.account_id, language)
+    elif of_chat is not None:
         _say(provider, event.account_id, "other_number", language)
-        return
-    replaced = bind(provider, session, event.account_id, language)
-    if replaced is None:
+    elif chat and chat.session and chat.session.expires_at > chat.started_at:  # it is over since the last Start
         _say(provider, event.account_id, "stale", language)
+    else:
+        _help(provider, event.account_id, language)
+
+
+def _take_proof(provider: Provider, session: Session, account_id: str, language: str) -> None:
+    """Bind the account that has proved the session's number, and send the code that waits."""
+    replaced = bind(provider, session, account_id, language)
+    if replaced is None:
+        _say(provider, account_id, "stale", language)
         return
-    for account_id in replaced:
-        _say(provider, account_id, "moved", language)
-    _say(provider, event.account_id, "bound", language)
+    for other_id in replaced:
+        _say(provider, other_id, "moved", language)
+    _say(provider, account_id, "bound", language)
     _send_waiting_code(provider, session)
 
 
@@ -140,6 +156,35 @@ def _session_of_link(provider: Provider, payload: str) -> Session | None:
     return session if _is_open(session) else None
 
 
+def _waiting_in_chat(provider: Provider, account_id: str) -> Session | None:
+    """Return the open session whose code waits for this account: the chat's, or one of a number bound to it."""
+    chat = _chat(provider, account_id)
+    of_chat = chat.session if chat else None
+    if of_chat is not None and of_chat.awaited_channel == provider.channel and _is_open(of_chat):
+        return of_chat
+    bound = Subscription.objects.filter(provider=provider, account_id=account_id)
+    return _waiting(provider, bound.values_list("recipient__address", flat=True))
+
+
+def _waiting(provider: Provider, addresses: Iterable[str]) -> Session | None:
+    """Return the newest open session of these numbers whose code waits for this bot, in a project that it serves."""
+    recipients = Recipient.objects.filter(address__in=list(addresses))
+    if provider.project_id is not None:
+        recipients = recipients.filter(project_id=provider.project_id)
+    of_number = Session.objects.filter(recipient_id__in=list(recipients.values_list("pk", flat=True)), is_open=True)
+    waiting = filter(_is_open, of_number.filter(awaited_channel=provider.channel).order_by())
+    return max(waiting, key=lambda session: session.created_at, default=None)
+
+
+def _chat(provider: Provider, account_id: str) -> BotChat | None:
+    chats = BotChat.objects.filter(provider=provider, account_id=account_id)
+    return chats.select_related("session__project", "session__recipient").first()
+
+
+def _is_bound(provider: Provider, account_id: str) -> bool:
+    return Subscription.objects.filter(provider=provider, account_id=account_id).exists()
+
+
 def _is_open(session: Session) -> bool:
     """Return whether its code may still be used. Through a system bot, its project may be one that is off."""
     is_live = session.is_open and session.expires_at > sql.now() and session.attempts < session.attempts_max
@@ -156,6 +201,15 @@ def _canonical(phone: str) -> str:
         return parse_address(phone).text
     except AddressInvalid:
         return ""
+
+
+def _serve(provider: Provider, session: Session, account_id: str, language: str) -> None:
+    """Send the waiting code to a user who is bound, and thereby active; ask others for their number."""
+    bound = Subscription.objects.filter(provider=provider, account_id=account_id, recipient_id=session.recipient_id)
+    if bound.update(is_active=True):
+        _send_waiting_code(provider, session)
+    else:
+        _ask_for_contact(provider, account_id, language)
 
 
 def _send_waiting_code(provider: Provider, session: Session) -> None:
@@ -176,6 +230,12 @@ def _send_waiting_code(provider: Provider, session: Session) -> None:
 
 def _ask_for_contact(provider: Provider, account_id: str, language: str, *, text: str = "share") -> None:
     _say(provider, account_id, text, language, button=_bot_text("button", language))
+
+
+def _help(provider: Provider, account_id: str, language: str) -> None:
+    """Say what the bot is for. The button stays for who has proved no number yet: a code may wait for that number."""
+    button = "" if _is_bound(provider, account_id) else _bot_text("button", language)
+    _say(provider, account_id, "help", language, button=button)
 
 
 def _say(provider: Provider, account_id: str, text: str, language: str, *, button: str = "") -> None:
