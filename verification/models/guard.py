@@ -178,7 +178,11 @@ GUARD_RULES = {
 
 REFUSES = tuple(rule for rule, info in GUARD_RULES.items() if info.refuses)
 REFUSES_SENDS = tuple(rule for rule in REFUSES if GUARD_RULES[rule].traffic is GuardedTraffic.SENDS)
-ABOUT_GUESSING = tuple(rule for rule, info in GUARD_RULES.items() if info.traffic is GuardedTraffic.CHECKS)
+ABOUT_CALLERS = tuple(
+    rule
+    for rule, info in GUARD_RULES.items()
+    if info.traffic is GuardedTraffic.CHECKS or info.subject is GuardSubject.NETWORK
+)
 ABOUT_COUNTRIES = tuple(rule for rule, info in GUARD_RULES.items() if info.subject is GuardSubject.COUNTRY)
 
 
@@ -272,7 +276,7 @@ class GuardBlock(models.Model):
         indexes = (
             models.Index(name="guard_block_to_announce", fields=("project",), condition=Q(is_announced=False)),
             models.Index(
-                name="guard_block_of_guessing", fields=("project", "until"), condition=Q(rule__in=ABOUT_GUESSING)
+                name="guard_block_about_callers", fields=("project", "until"), condition=Q(rule__in=ABOUT_CALLERS)
             ),
         )
 

@@ -27,7 +27,7 @@ from verification.models import (
     Message,
     Recipient,
 )
-from verification.models.guard import ABOUT_GUESSING
+from verification.models.guard import ABOUT_CALLERS
 from verification.services.projects.snapshot import load_project
 from verification.services.protection.challenges import is_caller_suspicious, is_recipient_suspicious
 from verification.services.protection.guard import conversion, findings
@@ -606,13 +606,13 @@ def test_a_block_is_logged_and_its_owner_alerted_once(api, project):
 
 
 @pytest.mark.parametrize("rule", GuardRule.values)
-def test_requests_know_of_the_findings_on_guessing_alone(project, rule):
+def test_requests_know_of_the_findings_about_callers_alone(project, rule):
     now = timezone.now()
     GuardBlock.objects.create(
         project=project.row, rule=rule, subject="x", level=1, since=now, until=now + timedelta(hours=1), figures={}
     )
     known = set(load_project(project.id).findings)
-    assert known == ({(rule, "x")} if rule in ABOUT_GUESSING else set())
+    assert known == ({(rule, "x")} if rule in ABOUT_CALLERS else set())
 
 
 def test_in_observe_mode_the_alert_says_so(api, project):

@@ -6,10 +6,12 @@ import pytest
 from django.utils import timezone
 
 from tests import factories
+from tests.admin.rows import a_message, a_session
 from tests.api.calls import problem
 from verification.core import caching
 from verification.core.addresses import mask, parse_address
-from verification.models import Decision, GuardBlock, ListEntry, Message, Recipient, Session
+from verification.models import Decision, GuardBlock, ListEntry, Message, Recipient, RiskVerdict, Session
+from verification.models.guard import ABOUT_CALLERS
 from verification.services.analytics.timeline.read import read_timeline
 from verification.services.projects.snapshot import load_project
 from verification.services.protection import challenges
@@ -125,8 +127,6 @@ def test_ten_messages_a_day_pass_whatever_the_projects_limits_are(api, pumped):
     pumped.set(sends_per_10_minutes=0, sends_per_hour=0, sends_per_day=0)
     recipient = known(pumped)
     for _ in range(10):
-        from tests.admin.rows import a_message
-
         a_message(pumped.row, recipient, status="success", error=None)
     assert problem(send(api, KNOWN)) == (403, "recipient_not_allowed")
     Message.objects.all()[0].delete()
@@ -147,10 +147,14 @@ def test_limits_budgets_lists_and_switches_hold(api, pumped):
     assert problem(api.manual_send(KNOWN, code="493817")) == (429, "too_many_sends")
 
 
-def asked(project, to, client_address="198.51.100.7"):
+def asked(project, to, client_address="198.51.100.7", *, sends=True):
     caching.clear_all()
     policy = policy_for(load_project(project.id), parse_address(to), client_address=client_address)
-    return challenges.is_required(policy)
+    return challenges.demand(policy, sends=sends)
+
+
+NOBODY, UNLESS_SENT, EVERYBODY = challenges.Demand
+CHALLENGED = (403, "challenge_required")
 
 
 @pytest.fixture
@@ -158,25 +162,84 @@ def suspicious(pumped):
     return pumped.set(challenge_mode="suspicion")
 
 
-def test_no_challenge_is_asked_on_suspicion(suspicious):
-    assert asked(suspicious, KNOWN)
+@pytest.fixture
+def spared(suspicious):
     known(suspicious)
-    assert not asked(suspicious, KNOWN)
-    assert asked(suspicious, STRANGER)
+    return suspicious
 
 
-def test_no_challenge_is_asked_while_codes_are_guessed(suspicious):
-    GuardBlock.objects.update(rule="wrong_codes", subject="")
-    known(suspicious)
-    assert not asked(suspicious, KNOWN) and asked(suspicious, STRANGER)
-    suspicious.set(guard_known_days=0)
-    assert asked(suspicious, KNOWN)
+def test_a_known_number_needs_no_challenge_for_a_code_that_goes_out(api, spared):
+    assert problem(send(api, STRANGER)) == CHALLENGED
+    assert send(api, KNOWN).status_code == 200
 
 
-def test_a_challenge_that_is_always_asked_is_asked(suspicious):
-    suspicious.set(challenge_mode="always")
-    known(suspicious)
-    assert asked(suspicious, KNOWN)
+def test_a_safe_listed_number_needs_none_either(api, suspicious):
+    ListEntry.objects.create(project=suspicious.row, kind="safe", subject="recipient", value=KNOWN)
+    assert problem(api.create(KNOWN, send=False)) == CHALLENGED
+    assert send(api, KNOWN).status_code == 200
+
+
+@pytest.mark.parametrize("rule", ABOUT_CALLERS)
+def test_a_finding_about_the_caller_asks_everybody(api, spared, rule):
+    subject = {"wrong_codes": "", "strangers": "", "same_guess": "x"}.get(rule, "198.51.100.7")
+    GuardBlock.objects.update(rule=rule, subject=subject)
+    assert {asked(spared, to, sends=sends) for to in (KNOWN, STRANGER) for sends in (True, False)} == {EVERYBODY}
+
+
+def session_of(project, to):
+    recipient, _ = Recipient.objects.get_or_create(project=project.row, address=to)
+    return a_session(project.row, recipient, channel="").id
+
+
+def silent_requests(api, project):
+    """Return requests that send nothing, each by its name."""
+    return {
+        "create": lambda to: api.create(to, send=False),
+        "over a channel": lambda to: api.create(to, type="sms", send=False),
+        "a bot that was not started": lambda to: api.create(to, type="messenger_a"),
+        "a block that still runs": lambda to: [api.create(to, type="sms"), api.create(to, type="sms")][1],
+        "settings": lambda to: api.settings(session_of(project, to)),
+        "a re-send to a bot": lambda to: api.send(session_of(project, to), "messenger_a"),
+    }
+
+
+@pytest.mark.parametrize("rule", ["prefix", "conversion"])
+@pytest.mark.parametrize("request_name", silent_requests(None, None))
+def test_what_sends_nothing_is_answered_alike_for_all(api, spared, request_name, rule):
+    spared.provider("messenger_a", name="bot", type="collector_bot")
+    GuardBlock.objects.update(rule=rule, subject={"prefix": "+491511234", "conversion": "DE"}[rule])
+    ask = silent_requests(api, spared)[request_name]
+    mine, strangers = ask(KNOWN), ask(STRANGER)
+    assert (mine.status_code, mine.data.get("challenge")) == (strangers.status_code, strangers.data.get("challenge"))
+    assert mine.data.get("code") == strangers.data.get("code")
+    assert not Session.objects.filter(recipient__address=STRANGER, channel__gt="").exists()
+
+
+def test_a_spent_budget_is_told_before_a_guard_that_spares(api, pumped):
+    known(pumped)
+    pumped.channel("sms", daily_budget=1)
+    send(api, "+4915222345678")
+    assert problem(send(api, KNOWN)) == problem(send(api, STRANGER)) == (429, "rate_limited")
+
+
+def test_what_a_risk_check_said_of_a_number_is_told_of_no_request_that_sends_nothing(api, project):
+    project.set(challenge_mode="suspicion", risk_sms=["callback"])
+    checked = a_message(project.row, Recipient.objects.create(project=project.row, address=STRANGER))
+    RiskVerdict.objects.create(
+        project=project.row,
+        recipient=checked.recipient,
+        message=checked,
+        check_name="callback",
+        verdict="challenge",
+        latency_ms=1,
+    )
+    assert asked(project, STRANGER) is EVERYBODY
+    assert asked(project, STRANGER, sends=False) is NOBODY
+
+
+def test_a_challenge_that_is_always_asked_is_asked(spared):
+    spared.set(challenge_mode="always")
+    assert asked(spared, KNOWN) is EVERYBODY
 
 
 def test_the_limit_of_one_client_address_holds(api, suspicious):
@@ -184,7 +247,7 @@ def test_the_limit_of_one_client_address_holds(api, suspicious):
     known(suspicious)
     api.create("+4915212345678", headers=None)
     api.call("POST", "/session/create", {"to": STRANGER}, key=api.api_key, REMOTE_ADDR="198.51.100.7")
-    assert asked(suspicious, KNOWN)
+    assert asked(suspicious, KNOWN) is EVERYBODY
 
 
 def test_the_timeline_tells_since_when(api, pumped, outbox):

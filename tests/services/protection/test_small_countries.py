@@ -201,12 +201,12 @@ def test_a_back_end_of_many_users_is_no_network(ask, project, address):
     assert not GuardedSend.objects.exclude(network="").exists()
 
 
-def test_a_known_number_passes_from_a_refused_network(ask, project):
+def test_a_refused_network_learns_of_no_number_whether_it_is_known(ask, project):
     for to in FOUR_COUNTRIES:
         ask(to)
     now = timezone.now()
     Recipient.objects.create(project=project.row, address=A_FIFTH, known_at=now, known_since=now)
-    assert ask(A_FIFTH).status_code == 200
+    assert problem(ask(A_FIFTH)) == REFUSED
 
 
 def test_observing_notes_the_network_and_refuses_nothing(ask, project):

@@ -146,7 +146,7 @@ class ProjectConfig:
         self.risk = _risk(row)
         self.challenge = self._challenge(row)  # None where challenges are off
         self.sandbox_challenge = self._puzzles() if self.is_sandbox else None
-        # The running findings on guessing, as {(rule, subject): their end by the monotonic clock}. The database says
+        # The running findings about callers, as {(rule, subject): their end by the monotonic clock}. The database says
         # how long they last; this machine's clock may tell another time.
         loaded_at = time.monotonic()
         self.findings: dict[tuple[str, str], float] = {

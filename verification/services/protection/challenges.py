@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from enum import Enum, auto
 from typing import Any, NoReturn
 
 from django.conf import settings
@@ -42,20 +43,30 @@ _puzzle_projects: FreshCache[str, ProjectConfig | None] = FreshCache(MAX_REMEMBE
 _away = Breaker(seconds=AWAY_SECONDS, failures=FAILURES_IN_A_ROW)  # by project and vendor
 
 
-def is_required(policy: RecipientPolicy) -> bool:
-    """Return whether the caller needs a challenge for a send to this recipient. Counts nothing."""
+class Demand(Enum):
+    """Who needs a challenge for a request: ``UNLESS_SENT`` spares the one whose code goes out at once."""
+
+    NOBODY = auto()
+    UNLESS_SENT = auto()
+    EVERYBODY = auto()
+
+
+def demand(policy: RecipientPolicy, *, sends: bool) -> Demand:
+    """Return whether the caller needs a challenge for this recipient. Counts nothing.
+
+    Whoever is spared is a customer, and callers must not learn for nothing who is one. So the prefix or the country of
+    a known recipient is forgiven only if a code goes out, and what is noted of one recipient has no say without a send.
+    """
     challenge, client_address = policy.challenge, policy.client_address
     if challenge is None or client_address is None or policy.is_test:
-        return False
-    if challenge.is_always or policy.sandbox.needs_challenge:
-        return True
-    if limits.is_over_creates(policy.project, client_address):  # a limit, which holds for known recipients, too
-        return True
-    if risk.wants_challenge(policy.project, policy.address.text):
-        return True
-    if _has_finding_about_caller(policy.project, client_address):
-        return not _is_known(policy)
-    return is_recipient_suspicious(policy)
+        return Demand.NOBODY
+    if challenge.is_always or policy.sandbox.needs_challenge or is_caller_suspicious(policy.project, client_address):
+        return Demand.EVERYBODY
+    if sends and risk.wants_challenge(policy.project, policy.address.text):
+        return Demand.EVERYBODY
+    if not is_recipient_suspicious(policy):
+        return Demand.NOBODY
+    return Demand.UNLESS_SENT if sends and (policy.is_unlimited or _is_known(policy)) else Demand.EVERYBODY
 
 
 def is_required_for_any_recipient(project: ProjectConfig, client_address: str) -> bool:
@@ -68,7 +79,7 @@ def is_caller_suspicious(project: ProjectConfig, client_address: str) -> bool:
     """Return whether this caller has to prove that they are no bot. Counts nothing.
 
     The reasons: more sessions came from the client address than the project allows in ten minutes; codes are being
-    guessed, in the project or by that address.
+    guessed, in the project or by that address; the address requested numbers of many countries.
     """
     return limits.is_over_creates(project, client_address) or _has_finding_about_caller(project, client_address)
 
@@ -81,6 +92,7 @@ def _has_finding_about_caller(project: ProjectConfig, client_address: str) -> bo
         (GuardRule.STRANGERS, ""),
         (GuardRule.NETWORK, network),
         (GuardRule.NETWORK_REFUSED, network),
+        (GuardRule.NETWORK_COUNTRIES, network),
     )
     if any(project.findings.get(finding, 0.0) > now for finding in about_the_caller):
         return True
@@ -90,13 +102,10 @@ def _has_finding_about_caller(project: ProjectConfig, client_address: str) -> bo
 def is_recipient_suspicious(policy: RecipientPolicy) -> bool:
     """Return whether there is a finding about the number's prefix or country, or one may come soon.
 
-    A known recipient is not suspected. Only a phone number costs a question to the database.
+    Only a phone number costs a question to the database.
     """
-    terms = policy.guard_terms()
-    if terms is None:
-        return False
-    to = policy.address.text
-    return bool(sql.value("guard_is_wary_of", project=policy.project.id, address=to, guard=terms))
+    terms = None if policy.sandbox.is_simulated else policy._replace(is_unlimited=False).guard_terms()
+    return terms is not None and bool(sql.value("guard_is_wary", project=policy.project.id, guard=terms))
 
 
 def _is_known(policy: RecipientPolicy) -> bool:

@@ -67,7 +67,7 @@ class _AdmittedCreate:
     """A create that only the recipient's rows may still refuse, with all that ``open_session`` is told of it.
 
     The code may go over ``channels``, in this order. ``used_answer`` is the digest of a challenge's answer that is to
-    be used up.
+    be used up. ``is_spared``: the caller is asked for a challenge unless the code goes out.
     """
 
     policy: RecipientPolicy
@@ -75,6 +75,7 @@ class _AdmittedCreate:
     channels: list[ChannelConfig]
     columns: RequestColumns
     used_answer: bytes | None
+    is_spared: bool
 
 
 class _SessionRow(NamedTuple):
@@ -108,7 +109,8 @@ def create_session(project: ProjectConfig, address: Address, options: CreateOpti
             # new code is sent as a re-send, and the session is read anew: three more round trips, for
             # `new_code_on_send`.
             is_code_renewed = _renew(create, row)
-            row = _open_or_find(replace(create, options=replace(options, send=False), used_answer=None))
+            unsent = replace(options, send=False)
+            row = _open_or_find(replace(create, options=unsent, used_answer=None, is_spared=False))
         if row.outcome == "too_many_attempts" and options.challenge_token is None:
             challenges.ask(policy)
         if row.outcome != "opened":
@@ -135,10 +137,10 @@ def _admit(policy: RecipientPolicy, options: CreateOptions) -> _AdmittedCreate:
 
     The order of the refusals is part of the API.
     """
-    project, refusal, is_required = policy.project, None, False
+    project, refusal, demand = policy.project, None, challenges.Demand.NOBODY
     if options.client_address is not None:
         # Asked before this create is counted: a caller is over the limit when one more would be too many.
-        is_required = challenges.is_required(policy)
+        demand = challenges.demand(policy, sends=options.send)
         # Counted before the recipient is judged: refused creates count too, or lists could be probed without a limit.
         refusal = limits.count_create(project, options.client_address)
     if refusal and project.challenge is None:
@@ -148,7 +150,8 @@ def _admit(policy: RecipientPolicy, options: CreateOptions) -> _AdmittedCreate:
     if options.send:
         require_sending(policy, channels[0].type)
     # Verified after all refusals that need no vendor, so that none of them costs the caller an answer.
-    is_required = is_required or refusal is not None
+    is_spared = demand is challenges.Demand.UNLESS_SENT and options.challenge_token is None and refusal is None
+    is_required = refusal is not None or demand is not challenges.Demand.NOBODY and not is_spared
     used_answer = challenges.verify(policy, options.challenge_token, is_required=is_required)
     # A passed challenge lifts the limit. A vendor that is away lifts nothing, even where the project lets callers in.
     if refusal and used_answer is None:
@@ -156,19 +159,22 @@ def _admit(policy: RecipientPolicy, options: CreateOptions) -> _AdmittedCreate:
     if policy.sandbox.forgets_bot:
         forget_bot(project, policy.address.text)
     columns = request_columns(project, options.request_id, options.client_address)
-    return _AdmittedCreate(policy, options, channels, columns, used_answer)
+    return _AdmittedCreate(policy, options, channels, columns, used_answer, is_spared)
 
 
 def _open_or_find(create: _AdmittedCreate) -> _SessionRow:
     """Return the row of ``open_session``, which opens a session or finds the live one, and queues its message."""
     arguments, reference = _arguments(create), create.options.reference
-    if reference is None:
+    if reference is None and not create.is_spared:
         (found,) = sql.call_many(_SessionRow, "open_session", **arguments)
         return found
-    # In one transaction, so that no event of the session is told without its reference.
+    # In one transaction: no event of the session is told without its reference, and nothing of a create stays written
+    # that is asked for a challenge after all.
     with transaction.atomic():
         (row,) = sql.call_many(_SessionRow, "open_session", **arguments)
-        if row.outcome == "opened":
+        if create.is_spared and row.message_id is None and row.outcome != "renew":
+            challenges.ask(create.policy)
+        if reference is not None and row.outcome == "opened":
             Session.objects.filter(pk=row.session_id).exclude(reference=reference).update(reference=reference)
     return row
 
@@ -211,6 +217,8 @@ def _renew(create: _AdmittedCreate, row: _SessionRow) -> bool:
     try:
         queue_code(policy, find_open(project, row.session_id), project.channels[row.sent_to], create.columns)
     except ApiError as refusal:
+        if create.is_spared:
+            challenges.ask(policy)
         if refusal.problem_code != "channel_timeout":
             raise
         return False

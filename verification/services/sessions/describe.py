@@ -94,9 +94,10 @@ def describe_settings(
         )
     session = find_live(project, session_id)
     policy = policy_for(project, session.address, client_address=client_address, is_test=session.is_test)
+    demand = challenges.demand(policy, sends=False)
     return SettingsAnswer(
         language=session.language,
         project_name=project.name,
         code=session.code,
-        challenge=policy.challenge if challenges.is_required(policy) else None,
+        challenge=policy.challenge if demand is challenges.Demand.EVERYBODY else None,
     )

@@ -51,7 +51,9 @@ def resend_code(project: ProjectConfig, session_id: str, options: ResendOptions)
     policy = policy_for(project, session.address, client_address=options.client_address, is_test=session.is_test)
     with recorded_refusals(project, to=session.address.text, session_id=session.id):
         channel = _channel_for(policy, session, options.channel_type)
-        is_required = challenges.is_required(policy)
+        demand = challenges.demand(policy, sends=True)
+        is_spared = demand is challenges.Demand.UNLESS_SENT and options.challenge_token is None
+        is_required = demand is not challenges.Demand.NOBODY and not is_spared
         used_answer = challenges.verify(policy, options.challenge_token, is_required=is_required)
         row = queue_code(
             policy,
@@ -60,6 +62,7 @@ def resend_code(project: ProjectConfig, session_id: str, options: ResendOptions)
             request_columns(project, options.request_id, options.client_address),
             used_answer=used_answer,
             may_ask=options.challenge_token is None,
+            is_spared=is_spared,
         )
         return SentCode(
             session_id=session.id,
@@ -99,11 +102,13 @@ def queue_code(
     *,
     used_answer: bytes | None = None,
     may_ask: bool = False,
+    is_spared: bool = False,
     keeps_code: bool = False,
 ) -> Any:
     """Queue the code over ``channel`` and wake a worker, or raise the refusal.
 
     ``keeps_code``: as in :func:`resend_automatically`.
+    ``is_spared``: the caller is asked for a challenge unless the code goes out.
     ``may_ask``: after too many wrong codes, ask the caller for a challenge. That helps only one who has sent no answer.
     """
     project = policy.project
@@ -123,6 +128,8 @@ def queue_code(
         guard=policy.guard_terms(),
         **columns._asdict(),
     )
+    if is_spared and row.outcome != "queued":
+        challenges.ask(policy)
     if row.outcome == "channel_not_active":
         raise ApiError(
             "channel_not_active",

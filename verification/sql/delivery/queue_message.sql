@@ -33,7 +33,7 @@ DECLARE
     v_sends jsonb;
     v_sharers bigint[];
     v_moments timestamptz[];
-    v_today date;
+    v_today constant date := (p_now AT TIME ZONE 'UTC')::date;
 BEGIN
     outcome := 'queued';
     IF NOT p_is_test THEN
@@ -85,13 +85,22 @@ BEGIN
             retry_after := NULL;
         END IF;
 
+        -- A spent budget refuses before the guard does. Else only known numbers would hear of it, whom the guard spares.
+        IF v_is_guarded AND v_budget <= coalesce((
+            SELECT messages FROM verification_dailyspend
+            WHERE project_id = p_project AND channel = p_channel AND day = v_today
+        ), 0) THEN
+            outcome := 'over_budget';
+            retry_after := ceil(extract(epoch FROM (v_today + 1)::timestamp AT TIME ZONE 'UTC' - p_now));
+            RETURN;
+        END IF;
+
         IF v_is_guarded AND guard_refuses(p_project, p_recipient, p_guard, p_now) THEN
             outcome := 'guarded';
             RETURN;
         END IF;
 
         IF v_budget IS NOT NULL THEN
-            v_today := (p_now AT TIME ZONE 'UTC')::date;
             INSERT INTO verification_dailyspend AS spend (project_id, channel, day, messages)
             SELECT p_project, p_channel, v_today, 1 WHERE v_budget > 0
             ON CONFLICT (project_id, channel, day) DO UPDATE

@@ -50,7 +50,7 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
             FROM (
                 SELECT rule, subject, until FROM verification_guardblock
                 WHERE project_id = p_project.id
-                  AND rule IN ('wrong_codes', 'same_guess', 'network', 'network_refused', 'strangers')
+                  AND rule IN ('wrong_codes', 'same_guess', 'network', 'network_refused', 'network_countries', 'strangers')
                   AND until > now()
                   AND since <= latest_past(statement_timestamp())
                   AND lifted_at IS NULL

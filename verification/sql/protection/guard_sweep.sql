@@ -365,14 +365,14 @@ BEGIN
 END
 $$;
 
--- Return whether a send to this number is suspicious: a finding about its prefix, country or caller's network runs, or its prefix has
--- half as many unverified numbers as the prefix rule allows. p_guard are the terms of guard_terms (traffic_guard.sql).
-CREATE OR REPLACE FUNCTION guard_is_wary(p_project bigint, p_guard jsonb) RETURNS TABLE (is_wary boolean)
-LANGUAGE sql STABLE AS $$
-    SELECT EXISTS (
+-- Return whether a send to this number is suspicious: a finding about its prefix or country runs, or its prefix has half
+-- as many unverified numbers as the prefix rule allows. p_guard are the terms of guard_terms (traffic_guard.sql).
+CREATE OR REPLACE FUNCTION guard_is_wary(p_project bigint, p_guard jsonb) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
         SELECT FROM verification_guardblock
         WHERE project_id = p_project
-          AND subject IN (p_guard ->> 'prefix', p_guard ->> 'country', nullif(p_guard ->> 'network', ''))
+          AND subject IN (p_guard ->> 'prefix', p_guard ->> 'country')
           AND lifted_at IS NULL
           AND until > now()
     ) OR (p_guard ->> 'numbers')::integer > 0 AND 2 * (
@@ -382,15 +382,6 @@ LANGUAGE sql STABLE AS $$
           AND send.verified_at IS NULL
           AND send.created_at > now() - make_interval(secs => (p_guard ->> 'window')::integer)
           AND (NOT send.is_manual OR (p_guard -> 'counts_all')::boolean)
-    ) >= (p_guard ->> 'numbers')::integer
-$$;
-
--- The same for a recipient who may be known: a known one is not suspicious.
-CREATE OR REPLACE FUNCTION guard_is_wary_of(p_project bigint, p_address text, p_guard jsonb)
-RETURNS TABLE (is_wary boolean) LANGUAGE plpgsql STABLE AS $$
-BEGIN
-    RETURN QUERY
-    SELECT wary.is_wary AND NOT is_known_address(p_project, p_address, (p_guard ->> 'known_days')::integer)
-    FROM guard_is_wary(p_project, p_guard) AS wary;
+    ) >= (p_guard ->> 'numbers')::integer;
 END
 $$;

@@ -31,8 +31,8 @@ $$;
 -- The rule on networks is judged by network_of_many_countries. While the project is new, the finding about a country is
 -- noted and nothing follows from it.
 --
--- Who passed a challenge gets through a finding in a small quota: see guard_lets_through. A known number passes: see
--- guard_knows.
+-- Who passed a challenge gets through a finding in a small quota: see guard_lets_through. A known number passes the
+-- rules on prefixes and countries: see guard_knows. A finding about a caller's network is the caller's, whoever is asked for.
 CREATE OR REPLACE FUNCTION guard_refuses(p_project bigint, p_recipient bigint, p_guard jsonb, p_now timestamptz)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -55,7 +55,7 @@ BEGIN
         IF v_finding.lifted_at IS NULL AND v_finding.until > p_now AND v_finding.since <= latest_past(p_now)
            AND NOT (coalesce((p_guard -> 'passed')::boolean, false) AND guard_lets_through(v_finding, p_now))
         THEN
-            IF guard_knows(p_project, p_recipient, p_guard, p_now) THEN
+            IF v_finding.rule <> 'network_countries' AND guard_knows(p_project, p_recipient, p_guard, p_now) THEN
                 RETURN false;
             END IF;
             UPDATE verification_guardblock SET refused = refused + 1 WHERE id = v_finding.id;
@@ -76,7 +76,7 @@ BEGIN
     v_figures := CASE WHEN v_network <> '' THEN
         network_of_many_countries(p_project, v_network, p_guard, v_network_since, p_now)
     END;
-    IF v_figures IS NOT NULL AND NOT guard_knows(p_project, p_recipient, p_guard, p_now) THEN
+    IF v_figures IS NOT NULL THEN
         PERFORM guard_block(
             p_project, 'network_countries', v_network, 1, v_figures,
             (p_guard ->> 'block')::integer, (p_guard ->> 'block_max')::integer, (p_guard ->> 'quiet')::integer, p_now
