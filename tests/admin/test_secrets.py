@@ -16,12 +16,17 @@ from django.utils import timezone
 from tests.admin.rows import PROVIDER_SECRET, form_values, sent_once, values_on
 from verification.admin.base.current_project import section_address
 from verification.core.errors import ApiError
-from verification.models import ApiKey, AuditEntry, Provider
+from verification.models import ApiKey, AuditEntry, Membership, Provider, Role
 from verification.services.projects.keys import authenticate
 from verification.services.projects.webhook_secrets import live_webhook_secrets
 from verification.services.providers.accounts import stored_secrets
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def owner_sees_addresses(panel):
+    Membership.objects.filter(project=panel.project).update(sees_addresses=True)
 
 
 def page_of(name, row):
@@ -89,6 +94,23 @@ def test_a_form_without_its_text_or_with_that_of_another_issues_nothing(panel, w
     answer = panel.as_(who).post(page, {"kind": "api", "_once": text.get("once", "made up")}, follow=True)
     assert "submit it again" in answer.content.decode()
     assert ApiKey.objects.count() == before
+
+
+@pytest.mark.parametrize("who", ["issue", "rotate"])
+@pytest.mark.parametrize("sees", [True, False])
+def test_only_who_sees_addresses_gets_a_secret_key(panel, sees, who):
+    Membership.objects.filter(project=panel.project).update(sees_addresses=sees, role=Role.DEVELOPER)
+    key = panel.rows[ApiKey]
+    page, values = {
+        "issue": (page_of("project_issue_key", panel.project), {"kind": "secret"}),
+        "rotate": (page_of("apikey_rotate", key), {"overlap": "86400", "lifetime": ""}),
+    }[who]
+    before = ApiKey.objects.count()
+    answer = sent_once(panel.as_("owner"), page, **values)
+    assert (ApiKey.objects.count() > before) is sees
+    assert ("ww_secret_" in str(answer.context and answer.context.get("secrets"))) is sees
+    key.refresh_from_db()
+    assert (key.expires_at is not None) is (sees and who == "rotate")
 
 
 def test_opening_the_page_issues_nothing(panel):

@@ -55,7 +55,7 @@ from verification.models.platform import ALL_SENDING, KillSwitch, Platform, Upke
 from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer, VendorBalance
 from verification.models.project_settings import RetentionMode
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider, GuardMode
-from verification.models.projects import Membership, Project
+from verification.models.projects import Membership, Project, sees_addresses
 from verification.models.recipients import (
     BotChat,
     BotUpdate,
@@ -172,4 +172,5 @@ __all__ = [
     "WebhookSecret",
     "Worker",
     "WrongCode",
+    "sees_addresses",
 ]

@@ -3,6 +3,7 @@
 import re
 import uuid
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -119,3 +120,11 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return gettext("{user} in {project}").format(user=self.user, project=self.project)
+
+
+def sees_addresses(user: Any, project_id: int | None = None) -> bool:
+    """Return whether the user may see whole recipients' addresses in this project; without one, in any of theirs."""
+    memberships = Membership.objects.filter(user=user, sees_addresses=True)
+    if project_id is not None:
+        memberships = memberships.filter(project=project_id)
+    return bool(user.is_superuser or memberships.exists())

@@ -47,6 +47,15 @@ def test_who_does_not_see_addresses_changes_what_else_there_is_and_switches_them
     assert not panel.project.event_recipients
 
 
+def test_who_does_not_see_addresses_turns_events_that_tell_them_to_no_other_server(panel):
+    Project.objects.filter(pk=panel.project.pk).update(event_recipients=True, event_url="https://shop.example/events")
+    page = change(panel, event_url="https://mine.example/events").content.decode()
+    assert panel.project.event_url == "https://shop.example/events"
+    assert "only members who can see them may change this" in page
+    change(panel, event_url="")
+    assert panel.project.event_url == ""
+
+
 def test_everything_that_a_command_sets_is_on_the_page():
     fieldsets = [fieldset for section in SECTIONS for fieldset in section.fieldsets]
     shown = [name for _, options in fieldsets for name in options["fields"]]

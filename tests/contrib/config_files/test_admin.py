@@ -119,6 +119,15 @@ def test_no_file_shows_whole_recipients_to_who_does_not_see_them(panel, sees):
     assert ("Only members who can see full addresses may turn this on." in page) is not sees
 
 
+def test_no_file_turns_events_with_whole_recipients_to_another_server(panel):
+    type(panel.project).objects.filter(pk=panel.project.pk).update(
+        event_recipients=True, event_url="https://shop.example/events"
+    )
+    _, shown = look(panel, {"Ours": {"settings": {"event_url": "https://mine.example/events"}}})
+    page = shown.content.decode()
+    assert "Apply 1 change" not in page and "only members who can see them may change this" in page
+
+
 def test_a_file_that_was_shown_is_judged_again_by_who_applies_it(panel):
     Membership.objects.filter(project=panel.project).update(sees_addresses=True)
     client, shown = look(panel, {"Ours": {"settings": {"event_recipients": True}}})

@@ -5,10 +5,15 @@ from django.urls import reverse
 
 from tests.admin.rows import sent_once
 from verification.core import sids
-from verification.models import ApiKey, Project
+from verification.models import ApiKey, Membership, Project
 from verification.services.projects.keys import authenticate
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def owner_sees_addresses(panel):
+    Membership.objects.filter(project=panel.project).update(sees_addresses=True)
 
 
 def page_of(name, row):

@@ -18,7 +18,7 @@ from unfold.admin import TabularInline
 
 from verification.admin.base.fields import ChosenField, LinesField
 from verification.admin.base.pickers import CountriesField, LanguageInput, LanguagesField, TimeZoneInput
-from verification.models import RIGHTS, Membership, Project, Right, Role, roles_with
+from verification.models import RIGHTS, Project, Right, Role, roles_with
 from verification.models.fields import CountryField, LanguageField, ListField, TimeZoneField
 
 if TYPE_CHECKING:
@@ -59,14 +59,6 @@ def has_right(request: HttpRequest, right: Right) -> bool:
     """
     user: Any = request.user
     return bool(user.is_superuser or own_project_ids(request, right) or right is Right.SEE)
-
-
-def sees_addresses(user: Any, project_id: int | None = None) -> bool:
-    """Return whether the user may see whole recipients' addresses in this project; without one, in any of theirs."""
-    memberships = Membership.objects.filter(user=user, sees_addresses=True)
-    if project_id is not None:
-        memberships = memberships.filter(project=project_id)
-    return bool(user.is_superuser or memberships.exists())
 
 
 def _projects_and_roles(user: Any) -> list[tuple[int, str]]:

@@ -14,7 +14,7 @@ from verification.core.errors import UserError
 from verification.models import Project
 from verification.models.project_settings import SECRETS
 from verification.services.projects.projects import require_free_name
-from verification.services.projects.settings import SWITCHES_RECIPIENTS_ON, faults, seal_secret
+from verification.services.projects.settings import faults, faults_of_opening, seal_secret
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -70,12 +70,6 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
             raise forms.ValidationError(str(error)) from None
         return name
 
-    def clean_event_recipients(self) -> bool:
-        is_on: bool = self.cleaned_data["event_recipients"]
-        if is_on and not self.sees_addresses and "event_recipients" in self.changed_data:
-            raise forms.ValidationError(SWITCHES_RECIPIENTS_ON)
-        return is_on
-
     def clean(self) -> dict[str, Any]:
         cleaned_data: dict[str, Any] = super().clean() or self.cleaned_data
         for name in SECRETS:
@@ -87,6 +81,9 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
     def _post_clean(self) -> None:
         """Judge the row when it has its new values."""
         super()._post_clean()  # type: ignore[misc]  # Django's, but not in the stubs
-        for name, text in faults(self.instance, self.changed_data).items():
+        found = faults(self.instance, self.changed_data)
+        if not self.sees_addresses:
+            found |= faults_of_opening(self.instance, self.changed_data)
+        for name, text in found.items():
             if name in self.fields and name not in self.errors:  # another section's has an error of its own
                 self.add_error(name, text)

@@ -24,7 +24,10 @@ class IssueKeyForm(forms.Form):
         label=gettext_lazy("Kind"),
         choices=(
             (KeyKind.API, gettext_lazy("API key, for browsers and apps: the session endpoints")),
-            (KeyKind.SECRET, gettext_lazy("Secret key, for your servers only: verify and manual send")),
+            (
+                KeyKind.SECRET,
+                gettext_lazy("Secret key, for your servers only: verify, manual send, and reading full recipients"),
+            ),
         ),
         initial=KeyKind.API,
         widget=UnfoldAdminRadioSelectWidget,

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy, gettext_noop
 from verification.admin.base.current_project import choose, form_link, section_address
 from verification.admin.base.display import label, time_label
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import Who, own_projects, sees_addresses
+from verification.admin.base.permissions import Who, own_projects
 from verification.admin.base.pickers import show_prices
 from verification.admin.projects import deleting
 from verification.admin.projects.example_code import show_code
@@ -35,7 +35,7 @@ from verification.admin.projects.test_event import test_event
 from verification.admin.projects.units import with_unit_and_default
 from verification.admin.projects.webhook_secret import webhook_secret
 from verification.core.formats import grouped
-from verification.models import Project, Right
+from verification.models import Project, Right, sees_addresses
 from verification.models.channels import DEFAULT_DAILY_BUDGET
 from verification.models.project_settings import SECRETS, SETTABLE
 from verification.services.projects.projects import create_first_keys

@@ -22,7 +22,7 @@ from verification.admin.base import display
 from verification.admin.base.columns import ChannelColumn, ErrorColumn, LatencyColumn
 from verification.admin.base.current_project import current_project_ids
 from verification.admin.base.pagination import MAX_COUNT
-from verification.admin.base.permissions import ScopedInline, sees_addresses
+from verification.admin.base.permissions import ScopedInline
 from verification.admin.base.statistics_filters import (
     BETWEEN,
     BetweenFilter,
@@ -40,7 +40,7 @@ from verification.admin.traffic.message_csv import MessageCsvColumns
 from verification.admin.traffic.send_test import LIVE
 from verification.core.ids import is_session_id
 from verification.core.numbers import whole_number
-from verification.models import DeliveryAttempt, Message, MessageStatus, Right
+from verification.models import DeliveryAttempt, Message, MessageStatus, Right, sees_addresses
 from verification.models.messages import FINAL, LOST
 from verification.services.analytics.delivery_state import waiting_messages
 from verification.services.analytics.timeline.events import cost_words

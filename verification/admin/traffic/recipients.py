@@ -20,13 +20,13 @@ from unfold.enums import ActionVariant
 
 from verification.admin.audit import LOOKS
 from verification.admin.base import display
-from verification.admin.base.permissions import ScopedInline, sees_addresses
+from verification.admin.base.permissions import ScopedInline
 from verification.admin.base.traffic_admin import CreatedFilter, NewestFirstAdmin
 from verification.admin.traffic.search import hits_of
 from verification.core.addresses import mask
 from verification.core.errors import UserError
 from verification.core.formats import CLOCK, DAY_OF_YEAR, EXACT, grouped, written_moment
-from verification.models import AuditEntry, MessageStatus, Recipient, Right, Subscription
+from verification.models import AuditEntry, MessageStatus, Recipient, Right, Subscription, sees_addresses
 from verification.services.analytics import search
 from verification.services.maintenance import forgetting
 from verification.services.protection import limits_used

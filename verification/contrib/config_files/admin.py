@@ -22,7 +22,6 @@ from unfold.widgets import UnfoldAdminFileFieldWidget, UnfoldAdminPasswordWidget
 from verification.admin.auth.reauthentication import skip_reauthentication
 from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
-from verification.admin.base.permissions import sees_addresses
 from verification.admin.projects.project import ProjectAdmin
 from verification.admin.projects.sections import PROJECT
 from verification.contrib.config_files.dump import SCHEMA_PATH, write
@@ -33,7 +32,7 @@ from verification.contrib.config_files.schema import SECRET_NAME
 from verification.contrib.config_files.showing import is_told, leaves, words
 from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
-from verification.models import Project
+from verification.models import Project, sees_addresses
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

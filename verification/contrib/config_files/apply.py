@@ -30,8 +30,8 @@ from verification.services.projects import hosted_page
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.lists import add_new_entries, clean_value
 from verification.services.projects.settings import (
-    SWITCHES_RECIPIENTS_ON,
     all_faults,
+    faults_of_opening,
     seal_secret,
     secret_of,
 )
@@ -102,13 +102,14 @@ def apply_settings(context: ApplyContext, wanted: Mapping[str, Any], path: Path)
                 is_changed = _apply_secret(context, name, value, (*path, name))
             else:
                 is_changed = set_value(project, setting, value)
-                if is_changed and name == "event_recipients" and value and not context.sees_addresses:
-                    raise UserError(str(SWITCHES_RECIPIENTS_ON))
         if is_changed:
             changed.append(name)
     if not changed:
         return
-    if found := all_faults(project, changed):
+    found = all_faults(project, changed)
+    if not context.sees_addresses:
+        found |= faults_of_opening(project, changed)
+    if found:
         if "is_sandbox" in found:
             found["is_sandbox"] = _("{fault} To apply the rest of the file, write is_sandbox: {value}.").format(
                 fault=found["is_sandbox"], value=str(not project.is_sandbox).lower()

@@ -19,16 +19,20 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from verification import sql
 from verification.core.caching import FRESH_SECONDS, FreshCache, cached_for
 from verification.core.crypto import stored_digest
 from verification.core.errors import ApiError, UserError
 from verification.core.networks import contain
-from verification.models import ApiKey, KeyKind, KeyState, Project, bounds
+from verification.models import ApiKey, KeyKind, KeyState, Project, bounds, sees_addresses
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.records import decisions
 
+READS_RECIPIENTS = gettext_lazy(
+    "A secret key reads full addresses, so only members who can see them may create or rotate one."
+)
 MAX_KEYS = 10_000  # that are remembered at once, a few hundred bytes each
 
 
@@ -116,7 +120,12 @@ class IssuedKey:
 
 @transaction.atomic
 def issue_key(*, project: Project, kind: KeyKind, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
-    """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`UserError`."""
+    """Make a key that lives ``expires_in`` seconds, or until it is revoked. Raises :class:`UserError`.
+
+    A secret key reads whole recipients, so only a member who sees them gets one. ``created_by`` is None for operators.
+    """
+    if kind == KeyKind.SECRET and created_by is not None and not sees_addresses(created_by, project.pk):
+        raise UserError(str(READS_RECIPIENTS))
     if expires_in is not None and expires_in <= 0:
         raise UserError(_("A key must be valid for at least one second."))
     bounds.require_room(
@@ -149,7 +158,7 @@ def revoke_key(key_id: int) -> bool:
 def rotate_key(key_id: int, *, overlap: timedelta, expires_in: int | None = None, created_by: Any = None) -> IssuedKey:
     """A new key of the same kind; the old one goes on for ``overlap``, or to its own end if that comes first.
 
-    Raises :class:`UserError` for a key that is over, and where the project has too many.
+    Raises :class:`UserError` for a key that is over, where the project has too many, and as :func:`issue_key` does.
     """
     old = ApiKey.objects.select_for_update(of=("self",)).select_related("project").get(pk=key_id)
     if old.state is not KeyState.LIVE:

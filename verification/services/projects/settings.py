@@ -39,7 +39,10 @@ CALLED = {
     "risk_camara_url",
     "risk_camara_token_url",
 }  # addresses that the service calls
-SWITCHES_RECIPIENTS_ON = gettext_lazy("Only members who can see full addresses may turn this on.")
+_OPENS_RECIPIENTS = {
+    "event_recipients": gettext_lazy("Only members who can see full addresses may turn this on."),
+    "event_url": gettext_lazy("Events tell full addresses, so only members who can see them may change this."),
+}
 _RULES = {  # by the name of the database's constraint
     "project_code_alphabet": gettext_lazy("code_digits, code_letters: a code needs digits, letters or both."),
 }
@@ -121,6 +124,13 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
         except UserError as error:
             found[name] = str(error)
     return found
+
+
+def faults_of_opening(project: Project, changed: Collection[str]) -> dict[str, str]:
+    """Return by field why whoever sees no whole recipients must not change it, as they would learn them from events."""
+    if not project.event_recipients:
+        return {}
+    return {name: str(why) for name, why in _OPENS_RECIPIENTS.items() if name in changed and getattr(project, name)}
 
 
 def check_kind(project: Project) -> None:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.core.errors import UserError
-from verification.models import Membership, Project, Right, Role, roles_with
+from verification.models import Membership, Project, Right, Role, roles_with, sees_addresses
 from verification.models.bounds import lock
 from verification.services.records import audit
 
@@ -72,8 +72,7 @@ def require_manager(project: Project, user: User) -> None:
 
 def require_may_give_addresses(project: Project, user: User) -> None:
     """Raises :class:`UserError` for whoever does not see whole addresses: nobody gives what they do not have."""
-    seeing = Membership.objects.filter(project=project, user=user, sees_addresses=True)
-    if not (user.is_superuser or seeing.exists()):
+    if not sees_addresses(user, project.pk):
         raise UserError(_("You cannot see full addresses, so you cannot give others this permission."))
 
 
