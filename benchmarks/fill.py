@@ -34,11 +34,11 @@ PEOPLE = ("root", "of the small", "of the big", "of two", "of all")  # as the wa
 # Each is run for the numbers from %(first)s to %(last)s; the last of all is of this moment.
 RECIPIENTS = """
     INSERT INTO verification_recipient
-      (id, project_id, address, mailbox, language, verified_channel, verified_at, reached_channel, created_at)
+      (id, project_id, address, mailbox, language, verified_channel, verified_at, created_at)
     SELECT n, CASE WHEN mod(n, 2) = 0 THEN %(big)s ELSE %(first_other)s + mod(n / 2, %(others)s) END,
       CASE WHEN mod(n, 20) = 3 THEN 'user' || n || '@example.com' ELSE '+49151' || lpad(n::text, 8, '0') END,
       CASE WHEN mod(n, 20) = 3 THEN 'user' || n || '@example.com' END,
-      'en', 'sms', now() - interval '1 day', 'sms', now() - %(days)s * interval '1 day'
+      'en', 'sms', now() - interval '1 day', now() - %(days)s * interval '1 day'
     FROM generate_series(%(first)s, %(last)s) AS n
 """
 TRAFFIC = (

@@ -84,8 +84,8 @@ class World:
 
     def run(self) -> Result:
         self.cursor.execute(
-            "INSERT INTO verification_recipient (id, project_id, address, language, verified_channel, reached_channel,"
-            " known_at, known_since) VALUES (%s, %s, '+1', '', '', '', %s, %s)",
+            "INSERT INTO verification_recipient (id, project_id, address, language, verified_channel,"
+            " known_at, known_since) VALUES (%s, %s, '+1', '', '', %s, %s)",
             [-1, self.project.pk, self.began, self.began - timedelta(days=30)],  # stands for all who are known
         )
         self._at(self.chance.expovariate(self.shop.people / DAY), self._arrive)

@@ -1,11 +1,10 @@
-"""Make a release from the checkout: its version, its files in ``dist/``, and what the next one has to keep.
+"""Make a release from the checkout: its version, and its files in ``dist/``.
 
     packages/release.py version     # write the changelog's version wherever the version stands
     packages/release.py clients     # static/clients/: both clients as the service serves them, their hash in the guide
     packages/release.py form        # build the form's version of its package.json, and name it wherever it stands
     packages/release.py build       # dist/: wheel, image context, chart, clients, bills of materials, checksums
     packages/release.py notes       # what the changelog says of the version, for the release's page
-    packages/release.py record TAG  # once the tag is there: what later versions keep, into tests/upgrade/
 
 The newest heading of CHANGELOG.md that has a version and a date decides. It needs Python 3.11 and git; the wheels take
 hatchling, and the npm packages npm, esbuild and TypeScript, all of which ``.ci/run`` installs under ``var/``.
@@ -228,26 +227,6 @@ def _archive(folder: Path, names: Iterable[str], to: Path, top: str, at: int) ->
     to.write_bytes(gzip.compress(content.getvalue(), mtime=at))
 
 
-def record(tag: str) -> None:
-    """Write what the versions after this release have to keep."""
-    sys.path.insert(0, str(ROOT))
-    from tests.upgrade import versions
-
-    commit = _run("git", "rev-parse", f"{tag}^{{commit}}").strip()
-    with tempfile.TemporaryDirectory() as folder:
-        released = versions.unpack(commit, Path(folder) / "code")
-        interpreter = versions.interpreter_of(released, Path(folder) / "venv")
-        description = versions.description(released, interpreter)
-        values = {
-            "version": tag.removeprefix("v"),
-            "commit": commit,
-            "migrations": versions.migrations(released),
-            "functions": versions.functions(released),
-        }
-    versions.FILE.write_text(json.dumps(values, indent=2) + "\n")
-    versions.API_FILE.write_text(json.dumps(description, indent=1) + "\n")
-
-
 def _run(*command: object, cwd: Path = ROOT, **environment: str) -> str:
     return _bytes(*command, cwd=cwd, **environment).decode()
 
@@ -272,8 +251,6 @@ if __name__ == "__main__":
     building.add_argument("--tag", help="refuse to build anything else than the version of this tag")
     telling = commands.add_parser("notes", help="print what the changelog says of the version")
     telling.add_argument("--image", default="", help="the image with its digest, which the text begins with")
-    recording = commands.add_parser("record", help="write tests/upgrade/released.json and released_api.json")
-    recording.add_argument("tag", help="such as 0.1.0")
     given = parser.parse_args()
     if given.command == "version":
         write_version(version())
@@ -285,9 +262,7 @@ if __name__ == "__main__":
         build_form()
     elif given.command == "notes":
         print(notes(given.image), end="")
-    elif given.command == "build":
+    else:
         if given.tag not in (None, version()):
             sys.exit(f"The tag is {given.tag}, and the changelog's newest version {version()}.")
         print(*build(given.to.resolve()), sep="\n")
-    else:
-        record(given.tag)

@@ -32,8 +32,8 @@ class Load:
     def prepare(self, number: int) -> list[Prepared]:
         """So many messages to as many new recipients, of which only the recipients are written."""
         rows = self.connection.execute(
-            "INSERT INTO verification_recipient (project_id, address, language, verified_channel, reached_channel)"
-            " SELECT %s, address, '', '', 'sms' FROM unnest(%s::text[]) AS address RETURNING id",
+            "INSERT INTO verification_recipient (project_id, address, language, verified_channel)"
+            " SELECT %s, address, '', '' FROM unnest(%s::text[]) AS address RETURNING id",
             (self.project_id, list(islice(self.numbers, number))),
         )
         message_ids = [ids.generate_message_id() for _ in range(number)]

@@ -24,13 +24,13 @@ PEOPLE = ("root", "of the small", "of the big", "of two", "of all")
 TRAFFIC = (
     """
     INSERT INTO verification_recipient
-      (id, project_id, address, language, verified_channel, verified_at, reached_channel, created_at)
+      (id, project_id, address, language, verified_channel, verified_at, created_at)
     SELECT n,
       CASE WHEN mod(n, %(small_every)s) = 0 THEN %(small)s
         WHEN mod(n, %(others_every)s) = 1 THEN %(first_other)s + mod(n / %(others_every)s, %(others)s)
         WHEN mod(n, %(middle_every)s) = 2 THEN %(middle)s ELSE %(big)s END,
       CASE WHEN mod(n, 20) = 3 THEN 'user' || n || '@example.com' ELSE '+49151' || lpad(n::text, 8, '0') END,
-      'en', CASE WHEN mod(n, 3) = 0 THEN '' ELSE 'sms' END, CASE WHEN mod(n, 3) <> 0 THEN at END, '', at
+      'en', CASE WHEN mod(n, 3) = 0 THEN '' ELSE 'sms' END, CASE WHEN mod(n, 3) <> 0 THEN at END, at
     FROM generate_series(%(first)s, %(last)s) AS n,
       LATERAL (SELECT now() - (%(rows)s - n) * %(apart)s * interval '1 second' AS at) AS moment
     """,

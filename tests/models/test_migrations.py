@@ -15,6 +15,7 @@ from django.db import connection
 
 from tests.conftest import ROOT
 from tests.live import wait_until
+from verification.models import Message
 from verification.models.audit import WATCHED
 from verification.sql import install
 
@@ -22,6 +23,26 @@ from verification.sql import install
 def test_no_migration_is_missing(db, capsys):
     call_command("makemigrations", "verification", check=True, dry_run=True, verbosity=1)
     assert "No changes detected" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value", "said"),
+    [
+        ("help_text", "Other words.", "No changes detected"),
+        ("verbose_name", "other name", "No changes detected"),
+        ("choices", [("a", "One more")], "No changes detected"),
+        ("max_length", 21, "Alter field channel on message"),
+    ],
+)
+def test_words_are_no_migration(attribute, value, said, db, capsys, monkeypatch):
+    monkeypatch.setattr(Message._meta.get_field("channel"), attribute, value)
+    call_command("makemigrations", "verification", dry_run=True, verbosity=1)
+    assert said in capsys.readouterr().out
+
+
+def test_no_word_of_the_panel_stands_in_a_migration():
+    texts = "".join(path.read_text() for path in (ROOT / "verification" / "migrations").glob("0*.py"))
+    assert re.findall(r"(?:help_text|verbose_name\w*|choices)=", texts) == []
 
 
 @pytest.mark.long

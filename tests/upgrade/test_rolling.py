@@ -88,14 +88,9 @@ class Nodes:
 
 
 @pytest.fixture(scope="module")
-def old_code(tmp_path_factory):
-    return versions.unpack(versions.previous_commit(), tmp_path_factory.mktemp("previous") / "code")
-
-
-@pytest.fixture(scope="module")
-def old_interpreter(tmp_path_factory, old_code):
+def old_interpreter(tmp_path_factory):
     """The previous release runs on the packages that it was released with."""
-    return versions.interpreter_of(old_code, tmp_path_factory.mktemp("packages") / "venv")
+    return versions.interpreter_of(versions.previous_code(), tmp_path_factory.mktemp("packages") / "venv")
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +108,7 @@ def new_code(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def nodes(tmp_path_factory, old_code, old_interpreter):
+def nodes(tmp_path_factory, old_interpreter):
     """Two machines that run the previous release."""
     with PostgresServer() as server:
         first = LiveService(
@@ -128,7 +123,7 @@ def nodes(tmp_path_factory, old_code, old_interpreter):
         try:
             first.servers.start()
             for node in (first, second):
-                node.root, node.interpreter = old_code, old_interpreter
+                node.root, node.interpreter = versions.previous_code(), old_interpreter
             first.manage("migrate")
             for node in (first, second):
                 node.start_web()

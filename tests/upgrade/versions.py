@@ -1,20 +1,18 @@
-"""The previous release: where its code is, and which of its parts later versions have to keep.
-
-`packages/release.py record` writes ``released.json`` once a release has its tag. Before the first one its values are
-empty, and the last commit stands in for the previous release.
-"""
+"""The previous release: where its code is, and which of its parts later versions have to keep."""
 
 from __future__ import annotations
 
-import hashlib
+import atexit
+import functools
 import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +21,9 @@ from tests.upgrade.breaking import without_prose
 # Settings ask where servers are; describing the API asks none of them.
 UNUSED_SERVERS = {"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none", "REDIS_URL": "redis://127.0.0.1:1/0"}
 ROOT = Path(__file__).resolve().parent.parent.parent
-FILE = Path(__file__).with_name("released.json")
-API_FILE = Path(__file__).with_name("released_api.json")  # the release's description of the API, without its prose
+# What this version is compared with, and upgraded from. Until the first release it is a commit, and what callers and
+# processes rely on may change freely: name a later one then. From the first release on it is the newest tag.
+RELEASE_BEFORE = "HEAD"
 
 # From the name of a function to the end of what its callers see: parameters, columns and type of the result.
 HEADER = re.compile(r"CREATE OR REPLACE (?:FUNCTION|AGGREGATE)\s+(\w+)\s*(\(.*?)(?=\s(?:LANGUAGE|AS)\b|;)", re.DOTALL)
@@ -32,23 +31,22 @@ COMMENT = re.compile(r"--[^\n]*")
 SPACES = re.compile(r"\s+")
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
-    """The digest of each migration by its name, and the header of each function by its name."""
-
-    version: str
-    commit: str
-    migrations: dict[str, str]
-    functions: dict[str, str]
-
-
-def released() -> Release:
-    return Release(**json.loads(FILE.read_text()))
+def is_released() -> bool:
+    """Return whether the promises of docs/versions.md and docs/upgrade.md hold: the release before has a version."""
+    return re.fullmatch(r"\d+\.\d+\.\d+", RELEASE_BEFORE) is not None
 
 
 def previous_commit() -> str:
     """Return the commit to upgrade from. ``UPGRADE_FROM`` names another one than the previous release's."""
-    return os.environ.get("UPGRADE_FROM") or released().commit or "HEAD"
+    return os.environ.get("UPGRADE_FROM") or RELEASE_BEFORE
+
+
+@functools.cache
+def previous_code() -> Path:
+    """Return a folder with the code of the release before, which lasts as long as this process."""
+    folder = Path(tempfile.mkdtemp(prefix="watchword-before-"))
+    atexit.register(shutil.rmtree, folder)
+    return unpack(previous_commit(), folder / "code")
 
 
 def has_commit(commit: str) -> bool:
@@ -76,9 +74,9 @@ def interpreter_of(code: Path, folder: Path) -> str:
     return interpreter
 
 
-def description(code: Path, interpreter: str) -> dict[str, Any]:
+def description(code: Path) -> dict[str, Any]:
     """Return the description of the API that this code makes, without its prose."""
-    command = [interpreter, "manage.py", "spectacular", "--format", "openapi-json"]
+    command = [sys.executable, "manage.py", "spectacular", "--format", "openapi-json"]
     environment = {**os.environ, **UNUSED_SERVERS, "EMBEDDED": "true", "BASE_URL": "https://codes.example.com"}
     made = subprocess.run(command, cwd=code, env=environment, stdout=subprocess.PIPE, check=True)
     document: dict[str, Any] = without_prose(json.loads(made.stdout))
@@ -97,9 +95,8 @@ def copy_of_this_version(folder: Path) -> Path:
 
 
 def migrations(root: Path = ROOT) -> dict[str, str]:
-    """Return the digest of each migration's file, by its name."""
-    files = sorted((root / "verification" / "migrations").glob("[0-9]*.py"))
-    return {file.stem: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+    """Return the text of each migration, by its name."""
+    return {file.stem: file.read_text() for file in sorted((root / "verification" / "migrations").glob("[0-9]*.py"))}
 
 
 def functions(root: Path = ROOT) -> dict[str, str]:

@@ -265,13 +265,13 @@ def unit_of(field: models.Field[Any, Any]) -> StrOrPromise | None:
 
 
 def limit_field(
-    name: StrOrPromise, default: int, help_text: StrOrPromise, *, unit: StrOrPromise, is_added: bool = False
+    name: StrOrPromise, default: int, help_text: StrOrPromise, *, unit: StrOrPromise
 ) -> models.PositiveIntegerField[int, int]:
     """Return a field for a limit, which 0 switches off. The options are as of :func:`figure_field`."""
     limit = models.PositiveIntegerField(
         name,
         default=default,
-        db_default=default if is_added else models.NOT_PROVIDED,
+        db_default=default,
         help_text=format_lazy(_("{help_text} 0 = no limit."), help_text=help_text),
     )
     return with_unit(unit, limit)
@@ -285,18 +285,16 @@ def figure_field(
     unit: StrOrPromise,
     least: int = 1,
     most: int,
-    is_added: bool = False,
 ) -> models.PositiveIntegerField[int, int]:
     """Return a field for a figure from ``least`` to ``most``, with its unit in words.
 
-    ``is_added`` is true of a field that release 0.1.0 does not have: its processes insert rows without it, so the
-    database needs the default too.
+    The database has the default too: while a release is replaced, processes of the one before insert rows without it.
     """
     bounds = (*([MinValueValidator(least)] if least else ()), MaxValueValidator(most))
     figure = models.PositiveIntegerField(
         name,
         default=default,
-        db_default=default if is_added else models.NOT_PROVIDED,
+        db_default=default,
         validators=bounds,
         help_text=help_text,
     )

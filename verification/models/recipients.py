@@ -50,8 +50,6 @@ class Recipient(models.Model):
     language = models.CharField(_("language"), max_length=LANGUAGE_MAX_LENGTH, blank=True)
     verified_channel = models.CharField(_("verified channel"), max_length=20, choices=ChannelType.choices, blank=True)
     verified_at = models.DateTimeField(null=True, help_text="The last success; wrong codes before it do not count.")
-    # Written by 0.1.0 alone, and blanked by an erasure: now the recipient's messages tell it (`lock_recipient`).
-    reached_channel = models.CharField(max_length=20, choices=ChannelType.choices, blank=True)
     known_at = models.DateTimeField(
         null=True, help_text="When the customer's server last proved them: by a redeemed token, or by its report."
     )

@@ -51,10 +51,6 @@ BY_KEY = (
     "wipe_codes",
 )
 AVOIDED = ("enable_seqscan", "enable_bitmapscan", "enable_sort", "enable_mergejoin", "enable_hashjoin", "jit")
-# Functions that neither this version nor the previous release calls; migrate drops them. A function whose parameters or
-# result change gets a new name. The former one stays for processes of the previous release, and is named
-# here by the release after that one. Tests in `tests/upgrade` hold both rules.
-RETIRED: tuple[str, ...] = ()
 # With their parameters: a name may have several functions in a database that was migrated before the first release.
 OF_NAMES = """
 SELECT oid::regprocedure::text FROM pg_proc
@@ -73,9 +69,6 @@ def _install(watched: dict[str, Any], *, using: str, **_: Any) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [INSTALL_LOCK])
         for path in sorted(FOLDER.rglob("*.sql"), key=lambda path: path.name):
             cursor.execute(path.read_text())
-        cursor.execute(OF_NAMES, [list(RETIRED)])
-        for (function,) in cursor.fetchall():
-            cursor.execute(f"DROP FUNCTION {function}")
         cursor.execute(OF_NAMES, [list(BY_KEY)])
         for (function,) in cursor.fetchall():
             cursor.execute(f"ALTER FUNCTION {function} {' '.join(f'SET {option} = off' for option in AVOIDED)}")

@@ -27,9 +27,9 @@ SELECT sum(pg_stat_get_xact_tuples_returned(oid)) FROM (
 ) AS read (oid)
 """
 FILL = """
-INSERT INTO verification_recipient (project_id, address, language, verified_channel, reached_channel, created_at)
+INSERT INTO verification_recipient (project_id, address, language, verified_channel, created_at)
 SELECT CASE WHEN mod(n, 10) = 0 THEN %(second)s ELSE %(first)s END,
-  '+49151123' || lpad(n::text, 6, '0'), 'en', '', '', at
+  '+49151123' || lpad(n::text, 6, '0'), 'en', '', at
 FROM generate_series(1, %(rows)s) AS n, LATERAL (SELECT now() - n * interval '1 second' AS at) AS moment;
 
 INSERT INTO verification_session (id, project_id, recipient_id, language, code_length, code_digits, code_letters,

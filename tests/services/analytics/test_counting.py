@@ -329,8 +329,8 @@ def fill(made):
     with connection.cursor() as cursor:
         cursor.execute(
             "INSERT INTO verification_recipient"
-            " (id, project_id, address, language, verified_channel, reached_channel)"
-            " SELECT -n, %(project)s, '+4915' || lpad(n::text, 9, '0'), '', '', '' FROM generate_series(1, %(rows)s) n",
+            " (id, project_id, address, language, verified_channel)"
+            " SELECT -n, %(project)s, '+4915' || lpad(n::text, 9, '0'), '', '' FROM generate_series(1, %(rows)s) n",
             values,
         )
         cursor.execute(

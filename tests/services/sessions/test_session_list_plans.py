@@ -13,8 +13,8 @@ from verification.services.sessions.session_records import SessionFilter, Sessio
 ROWS = 30_000  # half of them the project's
 LIMIT, LOOK = 20, 100
 FILL = """
-INSERT INTO verification_recipient (project_id, address, language, verified_channel, reached_channel, created_at)
-SELECT CASE WHEN mod(n, 2) = 0 THEN %(mine)s ELSE %(other)s END, '+49151123' || lpad(n::text, 6, '0'), 'en', '', '',
+INSERT INTO verification_recipient (project_id, address, language, verified_channel, created_at)
+SELECT CASE WHEN mod(n, 2) = 0 THEN %(mine)s ELSE %(other)s END, '+49151123' || lpad(n::text, 6, '0'), 'en', '',
   now() - interval '1 hour' - n * interval '1 second'
 FROM generate_series(1, %(rows)s) AS n;
 

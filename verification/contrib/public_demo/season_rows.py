@@ -109,7 +109,7 @@ def mark_recipients(project: Any) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "UPDATE verification_recipient AS recipient SET verified_at = last.at, verified_channel = 'sms',"
-            " reached_channel = 'sms', language = last.language FROM ("
+            " language = last.language FROM ("
             " SELECT recipient_id, max(verified_at) AS at, max(language) AS language FROM verification_session"
             " WHERE project_id = %s AND verified_at IS NOT NULL GROUP BY recipient_id"
             ") AS last WHERE last.recipient_id = recipient.id",

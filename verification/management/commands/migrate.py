@@ -12,6 +12,8 @@ from django.core.management.commands import migrate
 from django.db import OperationalError, connections
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
+from verification.management.commands.makemigrations import SchemaAutodetector
+
 MIGRATE_LOCK = 7_294_003  # an advisory lock of our own, beside that of sql/install.py, which is taken within it
 # A statement that waits for a table holds up every request that comes after it. It gives up before PostgreSQL looks for
 # a deadlock, after a second, as that might end a request.
@@ -22,6 +24,8 @@ IN_USE = (LockNotAvailable, DeadlockDetected)
 
 
 class Command(migrate.Command):
+    autodetector = SchemaAutodetector
+
     def handle(self, *args: Any, **options: Any) -> None:
         alias = options["database"]
         with one_at_a_time(alias), connections[alias].execute_wrapper(give_up_soon):

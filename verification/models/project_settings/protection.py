@@ -101,14 +101,12 @@ class TrafficGuard(SettingGroup):
         _("Days after the project's creation during which no country is blocked for low conversion."),
         least=0,
         most=MAX_OBSERVE_DAYS,
-        is_added=True,
         unit=_("days"),
     )
     guard_network_countries = limit_field(
         _("countries per client network"),
         3,
         _("Countries one client network may request codes for in a day while hardly any are verified."),
-        is_added=True,
         unit=_("countries"),
     )
     guard_block_minutes = figure_field(

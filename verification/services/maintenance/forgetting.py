@@ -145,7 +145,7 @@ def _erase(recipient: Recipient) -> dict[str, int]:
         return counts
     recipient.erased_hash = crypto.erased_address(recipient.address) if kept_messages else None
     recipient.address, recipient.mailbox = crypto.forgotten_address(recipient.project_id, recipient.address), None
-    recipient.language = recipient.verified_channel = recipient.reached_channel = ""
+    recipient.language = recipient.verified_channel = ""
     recipient.forgotten_at = now
     recipient.save()
     return counts

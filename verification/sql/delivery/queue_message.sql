@@ -169,10 +169,8 @@ BEGIN
         WHERE r.project_id = p_project AND r.address = p_address
         FOR NO KEY UPDATE;
         EXIT WHEN FOUND;
-        INSERT INTO verification_recipient AS r (
-            project_id, address, mailbox, language, verified_channel, reached_channel
-        )
-        SELECT p_project, p_address, CASE WHEN p_address LIKE '%@%' THEN mailbox_of(p_address) END, '', '', ''
+        INSERT INTO verification_recipient AS r (project_id, address, mailbox, language, verified_channel)
+        SELECT p_project, p_address, CASE WHEN p_address LIKE '%@%' THEN mailbox_of(p_address) END, '', ''
         WHERE NOT EXISTS (
             SELECT FROM verification_recipient AS forgotten
             WHERE forgotten.project_id = p_project AND forgotten.address = p_forgotten

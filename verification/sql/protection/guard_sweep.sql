@@ -40,13 +40,6 @@ BEGIN
 END
 $$;
 
--- As 0.1.0 calls it.
-CREATE OR REPLACE FUNCTION guard_sweep() RETURNS void LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM sweep_guard();
-END
-$$;
-
 -- Return whether the codes that an identity system handed over count in the conversion: whether the customer's server has
 -- reported a verified user within the last day. Of a project that never reports, all would look unverified.
 CREATE OR REPLACE FUNCTION counts_handed(p_project bigint, p_now timestamptz) RETURNS boolean LANGUAGE sql STABLE AS $$

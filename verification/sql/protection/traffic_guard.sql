@@ -7,7 +7,6 @@
 --    "network": the caller's, empty where many callers share it, "network_countries": 3, "least_percent": 20,
 --    "observes_countries": true while no country of the project is refused for its conversion,
 --    "masked": the number as an owner may read it}
--- Without the three of networks and countries, as 0.1.0 passes them, no network is judged, and countries are refused.
 -- open_session adds "goes_elsewhere": true if the code goes out over another channel where the guard refuses this one;
 -- it and send_code add "passed": true for a session that passed a challenge. A code that an identity system handed over has
 -- "is_handed": true besides.
@@ -124,7 +123,7 @@ CREATE OR REPLACE FUNCTION network_of_many_countries(
 ) RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_most_read constant integer := 100;
-    v_limit constant integer := coalesce((p_guard ->> 'network_countries')::integer, 0);
+    v_limit constant integer := (p_guard ->> 'network_countries')::integer;
     v_found record;
 BEGIN
     IF v_limit = 0 THEN

@@ -40,7 +40,6 @@ from verification.services.records.decisions import RULES
 
 PAUSED = ANSWERS[Outcome.TEMPORARY].remedy  # a second provider
 UNDER_WAY = (MessageStatus.QUEUED, MessageStatus.SENDING)
-NO_PROVIDER_ERRORS = (NO_PROVIDER, "No enabled provider serves this channel.")  # the second is of release 0.1.0
 REDEEM = gettext_lazy("Have your server send the verify token to session/verify with the secret key within 60 seconds.")
 NOT_ENTERED = gettext_lazy(
     "The code was delivered but not entered. If this happens often, check the message text and your app's form; for"
@@ -339,7 +338,7 @@ def _without_attempt(message: Message) -> Advice:
     if risk.has_stopped(message.error):
         rule = RULES["risk_check"]
         return Advice(str(rule.remedy), rule.page)
-    if message.error in NO_PROVIDER_ERRORS:
+    if message.error == NO_PROVIDER:
         return Advice(_("Add a provider for this channel, or turn on one that serves this number."), "provider")
     if message.status == MessageStatus.EXPIRED and message.claims == 0:
         return Advice(
