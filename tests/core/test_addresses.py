@@ -12,6 +12,7 @@ from verification.core.addresses import (
     AddressKind,
     NumberType,
     country_of,
+    international_form,
     is_reachable,
     mask,
     parse_address,
@@ -470,6 +471,33 @@ def test_email_is_for_email_addresses_only():
     assert is_reachable(jane, "email", allow_voip=False)
     assert not any(is_reachable(jane, channel, allow_voip=True) for channel in PHONE_CHANNELS)
     assert not is_reachable(_phone(NumberType.MOBILE), "email", allow_voip=True)
+
+
+@pytest.mark.parametrize(
+    ("raw", "country", "text"),
+    [
+        ("4794567890", "US", "+14794567890"),
+        ("1 (479) 456-7890", "US", "+14794567890"),
+        ("0151 12345678", "DE", "+4915112345678"),
+        ("0049 151 12345678", "DE", "+4915112345678"),
+        ("89161234567", "RU", "+79161234567"),
+        ("6591234567", "SG", "+6591234567"),
+        ("00479456789", "DE", None),  # Norway's
+        ("278134116", "ZA", None),  # 027 813 4116, or +27 81 34116
+        ("+14794567890", "US", None),
+        ("\u202d4794567890", "US", None),
+        ("٤٧٩٤٥٦٧٨٩٠", "US", None),
+        ("1-800-FLOWERS", "US", None),
+        ("", "US", None),
+        ("(", "US", None),
+    ],
+)
+def test_a_national_number_is_of_its_country_or_nobodys(raw, country, text):
+    if text is None:
+        with pytest.raises(AddressInvalid):
+            international_form(raw, country)
+    else:
+        assert international_form(raw, country) == text
 
 
 @pytest.mark.parametrize(

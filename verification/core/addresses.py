@@ -125,6 +125,7 @@ MAX_PHONE_LENGTH = 40
 
 # ASCII only: digits of other scripts, no-break spaces and invisible marks would be second spellings.
 _PHONE_WRITING = re.compile(r"\+[0-9][0-9 ()./-]*")
+_NATIONAL_WRITING = re.compile(r"[0-9(][0-9 ()./-]*")
 _SEPARATORS = str.maketrans("", "", " ()./-")
 # ITU-T E.164: at most 15 digits, and no country code begins with 0. Under 7 digits there are only a few old
 # fixed lines (Austria, Germany, Iran).
@@ -159,6 +160,27 @@ def parse_phone_form(raw: str) -> str:
         "Give an e-mail address, or a phone number with a plus, the country code and at most 15 digits in all, such as "
         "+46701740605."
     )
+
+
+def international_form(raw: str, country: str) -> str:
+    """Return a number without a plus as E.164, read as it is dialled in this country; the number need not exist.
+
+    Raises AddressInvalid for a writing that is no number, for a number of another country, and where the digits may
+    also be the country's code and a number after it.
+    """
+    code = phonenumbers.country_code_for_region(country)
+    form = raw.strip(" ").translate(_SEPARATORS)
+    if len(raw) <= MAX_PHONE_LENGTH and _NATIONAL_WRITING.fullmatch(raw.strip(" ")):
+        try:
+            number = phonenumbers.parse(form, country)
+        except phonenumbers.NumberParseException:
+            number = None
+        if number is not None and number.country_code == code:
+            text = _e164(number)
+            other = _parse_number(f"+{form}") if form.startswith(str(code)) else None
+            if other is None or other.text == text:
+                return text
+    raise AddressInvalid("This is not a number of the country of numbers without a plus.")
 
 
 def _parse_number(form: str) -> Address | None:

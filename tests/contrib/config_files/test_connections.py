@@ -14,7 +14,11 @@ pytestmark = [pytest.mark.django_db, needs_connections]
 
 SECRETS = {"okta": "the-secret-of-okta-0", "hook": "the-secret-of-the-hook"}
 OKTA = {"system": "okta", "channel": "sms", "secret": {"secret": "okta"}}
-OTHER = {"system": "generic", "options": {"to": "user.phone", "header": "x-hook"}, "secret": {"secret": "hook"}}
+OTHER = {
+    "system": "generic",
+    "options": {"to": "user.phone", "header": "x-hook", "country": "MA"},
+    "secret": {"secret": "hook"},
+}
 
 
 def apply(parts, secrets=SECRETS):
@@ -33,7 +37,7 @@ def test_connections_are_made_with_their_secrets_and_options():
     apply({"Okta": OKTA, "Hook": OTHER})
     hook, okta = shop().connections.order_by("name")
     assert (okta.name, okta.system, okta.channel, secret_of(okta)) == ("Okta", "okta", "sms", SECRETS["okta"])
-    assert (hook.channel, hook.options) == ("", {"to": "user.phone", "header": "x-hook"})
+    assert (hook.channel, hook.options) == ("", OTHER["options"])
 
 
 def test_what_was_exported_is_already_so_and_holds_no_secret():
@@ -56,6 +60,7 @@ def test_a_change_keeps_the_address_and_what_the_file_does_not_name():
         "connections.Okta.channel": "voice",
         "connections.Hook.options.to": "phone",
         "connections.Hook.options.header": None,
+        "connections.Hook.options.country": None,
     }
     assert {row.name: row.public_id for row in shop().connections.all()} == before
     assert secret_of(shop().connections.get(name="Okta")) == SECRETS["okta"]

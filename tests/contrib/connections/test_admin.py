@@ -41,10 +41,11 @@ def test_a_secret_and_the_names_of_fields_are_taken(panel):
         "secret": "0123456789abcdef",
         "option_to": "who",
         "option_code": "otp",
+        "option_country": "Morocco",
     }
     sent_once(client, address(panel, "add_connection", system="generic"), **values)
     row = IdentityConnection.objects.get()
-    assert (row.name, row.channel, row.options) == ("Mine", "voice", {"to": "who", "code": "otp"})
+    assert (row.name, row.channel, row.options) == ("Mine", "voice", {"to": "who", "code": "otp", "country": "MA"})
 
 
 def test_what_is_wrong_is_said_on_the_form(panel):

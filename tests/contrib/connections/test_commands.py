@@ -27,6 +27,11 @@ def test_it_makes_a_connection_of_each_system(project, system):
 NEEDED: dict[str, dict[str, str]] = {}
 
 
+def test_it_keeps_the_country_of_numbers_without_a_plus(project):
+    run("addconnection", str(project.id), "--system", "okta", "--country", "Morocco")
+    assert IdentityConnection.objects.get().options == {"country": "MA"}
+
+
 def test_it_prints_what_to_paste(project):
     printed = run("addconnection", str(project.id), "--system", "logto", "--name", "Our Logto", "--channel", "sms")
     assert "Paste these into Our Logto" in printed and "Authorization token  Bearer " in printed
@@ -45,7 +50,9 @@ def test_it_takes_a_secret_of_the_systems_own_from_a_file(project, tmp_path):
         (["--system", "okta", "--channel", "email"], "submits no codes for the channel email"),
         (["--system", "okta", "--secret", "short"], "16 to 200 visible ASCII"),
         (["--system", "supabase_sms", "--secret", "whsec_abc"], "v1,whsec_"),
-        (["--system", "okta", "--set", "to=x"], "has no option 'to'. It has none."),
+        (["--system", "logto", "--set", "to=x"], "has no option 'to'. It has none."),
+        (["--system", "okta", "--country", "Atlantis"], "'Atlantis' is not a country"),
+        (["--system", "logto", "--country", "US"], "has no option 'country'"),
         (["--system", "generic", "--set", "to"], "write it as NAME=VALUE"),
         (["--system", "generic", "--set", "to=a b"], "'a b' is not the name of a field"),
         (["--system", "generic", "--set", "header=a:b"], "'a:b' is not the name of a header"),

@@ -8,12 +8,15 @@ from tests.contrib.connections.payloads import CODE, FAR, MAIL, PHONE, Sent, sup
 from tests.fakes.http_server import FakeHttpServer
 from verification.contrib.connections import registry
 from verification.core import caching
+from verification.core.errors import UserError
 from verification.models import Decision, Message, Provider
 from verification.services.delivery import dispatch
 from verification.services.providers import accounts
 
 pytestmark = pytest.mark.django_db
 every_system = pytest.mark.parametrize("name", FAR)
+every_phone_system = pytest.mark.parametrize("name", [name for name, far in FAR.items() if far.to == PHONE])
+OF_ARKANSAS = "4794567890"  # as it is written there; behind a plus it is somebody's in Norway
 
 SUCCESS = {  # what each takes for success beyond a 2xx
     "okta": lambda message: {
@@ -119,6 +122,53 @@ def test_what_cannot_be_sent_is_refused_and_the_log_says_why(connect, outbox, na
     assert b"The code could not be sent." in answered.content
     assert reason in Decision.objects.get(rule="connection").subject
     assert outbox.messages == []
+
+
+@every_phone_system
+def test_a_number_without_a_plus_is_nobodys_unless_the_system_leaves_it_out(connect, outbox, name):
+    connected = connect(FAR[name])
+    is_international = registry.system_class(FAR[name].system).leaves_plus_out
+    assert connected.call(to=OF_ARKANSAS).status_code == (200 if is_international else 400)
+    assert [sent.to for sent in outbox.messages] == ([f"+{OF_ARKANSAS}"] if is_international else [])
+
+
+@every_phone_system
+@pytest.mark.parametrize(("to", "sent_to"), [(OF_ARKANSAS, f"+1{OF_ARKANSAS}"), (PHONE, PHONE), ("0049 30 901820", "")])
+def test_a_number_without_a_plus_is_one_of_the_country_that_the_owner_names(connect, outbox, name, to, sent_to):
+    if registry.system_class(FAR[name].system).leaves_plus_out:
+        with pytest.raises(UserError, match="has no option 'country'"):
+            connect(FAR[name], country="US")
+    else:
+        assert connect(FAR[name], country="US").call(to=to).status_code == (200 if sent_to else 400)
+        assert [sent.to for sent in outbox.messages] == ([sent_to] if sent_to else [])
+
+
+@every_phone_system
+def test_invisible_characters_around_a_number_make_it_no_other(connect, outbox, name):
+    connect(FAR[name]).call(to="\u202d+49 1511\u200b 2345678\u202c")
+    assert [sent.to for sent in outbox.messages] == [PHONE]
+
+
+@every_phone_system
+@pytest.mark.parametrize("to", ["٤٧٩٤٥٦٧٨٩٠", "\uff0b4794567890", "00+4794567890", "tel:+4794567890", "004794567890"])
+def test_no_other_writing_of_a_number_is_repaired(connect, outbox, name, to):
+    assert connect(FAR[name]).call(to=to).status_code == 400
+
+
+@every_system
+def test_a_recipient_of_another_kind_gets_no_code(connect, outbox, name):
+    far = FAR[name]
+    if len(registry.system_class(far.system).recipients) == 1:
+        assert connect(far).call(to=MAIL if far.to == PHONE else PHONE).status_code == 400
+        assert outbox.messages == []
+
+
+def test_a_bare_plus_in_a_form_is_one(connect, outbox):
+    far = FAR["keycloak form"]
+    connected = connect(far)
+    body = f"phone_number=+4915112345678&message=Your+code+is+{CODE}.".encode()
+    assert connected.post(far.signed(body, connected.secret)).status_code == 200
+    assert outbox.last.to == PHONE
 
 
 @every_system

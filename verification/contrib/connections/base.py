@@ -8,13 +8,18 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+import unicodedata
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from django.utils.translation import gettext_lazy as _
+
 from verification.contrib.connections.bodies import read_json
-from verification.contrib.connections.calls import Answer, Call, Handed
+from verification.contrib.connections.calls import Answer, Call, CallUnreadable, Handed
+from verification.core.addresses import AddressInvalid, international_form
 from verification.core.errors import UserError
+from verification.models.fields import clean_country
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -23,18 +28,31 @@ SECRET_BYTES = 32  # of a secret that we draw
 SECRET_LENGTHS = range(16, 201)  # characters of a secret that the owner gives: fewer could be guessed
 NOT_SENT = "The code could not be sent."  # all that a refusal tells: some systems show it to their users
 _SECRET = re.compile(r"[!-~]+")  # what a header and the user part of a URL can hold
-_DIGITS = re.compile(r"[0-9]{7,15}")
+_E164_WITHOUT_PLUS = re.compile(r"[1-9][0-9]{6,14}")
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One thing that the owner tells of the system, such as the name of a field."""
+    """One thing that the owner tells of the system, such as the name of a field.
+
+    ``clean`` returns a given value as it is kept, and raises :class:`UserError`.
+    """
 
     name: str
     label: StrOrPromise
     help: StrOrPromise = ""
     default: str = ""
     is_required: bool = False
+    clean: Callable[[str], str] = str
+
+
+# Of each system that passes numbers on as its users typed them.
+COUNTRY = Option(
+    "country",
+    _("Country of numbers without a plus"),
+    _("Such as Morocco or MA: they are read as that country's national numbers. If empty, they are refused."),
+    clean=clean_country,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +71,7 @@ class System:
     label: ClassVar[StrOrPromise]
     recipients: ClassVar[tuple[str, ...]] = ("phone", "email")  # the kinds that it hands codes over for
     declared: ClassVar[tuple[Option, ...]] = ()
+    leaves_plus_out: ClassVar[bool] = False  # it stores E.164 without the plus; no other number gets one
     tells_address: ClassVar[bool] = False  # it tells the end user's address, by which limits count
     url_name: ClassVar[str] = "URL"  # what the system's own page calls our address, and the secret
     proof_name: ClassVar[str] = "Secret"
@@ -90,6 +109,26 @@ class System:
         """Return the codes of a proved call, mostly one. Raises :class:`CallUnreadable`."""
         raise NotImplementedError
 
+    def recipient(self, to: str) -> str:
+        """Return whom the system names, a phone number with its plus. Raises :class:`CallUnreadable`.
+
+        Invisible characters, which come along when a number is copied, are dropped; nothing else is repaired.
+        """
+        if "@" in to or "phone" not in self.recipients:
+            return to
+        number = "".join(char for char in to if unicodedata.category(char) != "Cf").strip()
+        if self.leaves_plus_out:
+            return f"+{number}" if _E164_WITHOUT_PLUS.fullmatch(number) else number
+        if number.startswith("+"):
+            return number
+        country = self.options.get(COUNTRY.name, "")
+        if not country:
+            raise CallUnreadable("the recipient is no number with a plus, and no country of others is named")
+        try:
+            return international_form(number, country)
+        except AddressInvalid:
+            raise CallUnreadable(f"the recipient has no plus and is no national number of {country}") from None
+
     def accepted(self, message_ids: list[int]) -> Answer:
         """Return what the system takes for success."""
         return Answer(200, {})
@@ -101,8 +140,3 @@ class System:
     def lines(self, url: str, secret: str) -> list[PastedLine]:
         """Return what to paste into the system."""
         return [PastedLine(self.url_name, url), PastedLine(self.proof_name, secret)]
-
-
-def as_phone(text: str) -> str:
-    """Return a number with the plus that some systems leave out. Anything else stays as it is."""
-    return f"+{text}" if _DIGITS.fullmatch(text) else text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl
@@ -12,6 +13,7 @@ from verification.contrib.connections.calls import Call, CallUnreadable
 
 FORM = "application/x-www-form-urlencoded"
 MAX_FIELDS = 50  # fields of a form; systems send under ten
+_BARE_PLUS = re.compile(r"=\+(?=[0-9])")  # a number's, which a system did not escape; elsewhere a plus is a space
 MAX_TEXT = 2_000  # characters of a text that is read: a message has a few hundred
 
 
@@ -31,7 +33,8 @@ def read_json_or_form(call: Call) -> dict[str, Any]:
     if call.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         return read_json(call.body)
     try:
-        pairs = parse_qsl(call.body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+        text = _BARE_PLUS.sub("=%2B", call.body.decode())
+        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
     except ValueError:
         raise CallUnreadable("the body is not a form in UTF-8") from None
     return dict(pairs)

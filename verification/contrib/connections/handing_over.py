@@ -42,11 +42,13 @@ def not_understood(connection: ConnectionConfig, reason: str, *, rule: str = "co
 
 def _judge(connection: ConnectionConfig, handed: Handed) -> HandedCode:
     """Raises :class:`CallUnreadable`."""
-    project = connection.project
+    project, system = connection.project, connection.system
     try:
-        address = parse_address(handed.to, test_addresses=project.test_logins)
+        address = parse_address(system.recipient(handed.to), test_addresses=project.test_logins)
     except AddressInvalid:
         raise CallUnreadable("the recipient is neither a phone number nor an e-mail address") from None
+    if address.kind not in system.recipients:
+        raise CallUnreadable(f"the recipient is of the kind {address.kind.value}, for which it has no codes")
     if not _CODE.fullmatch(handed.code):
         raise CallUnreadable("the code does not have 4 to 10 letters and digits")
     return HandedCode(

@@ -43,7 +43,9 @@ def clean_options(system: type[System], values: Mapping[str, str]) -> dict[str, 
             raise UserError(f"{system.label} has no option {name!r}. {known}")
         if len(value) > MAX_OPTION or not value.isprintable():
             raise UserError(f"{name}: use at most {MAX_OPTION} characters in one line.")
-    given = {name: value.strip() for name, value in values.items() if value.strip()}
+    given = {
+        option.name: option.clean(value) for option in system.declared if (value := values.get(option.name, "").strip())
+    }
     for option in system.declared:
         if option.is_required and not option.default and option.name not in given:
             raise UserError(f"{system.label} needs the option {option.name!r}: {option.label}.")

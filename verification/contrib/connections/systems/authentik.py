@@ -21,6 +21,7 @@ class System(base.System):
     name = "authentik"
     label = _("authentik, SMS authenticator")
     recipients = ("phone",)
+    declared = (base.COUNTRY,)
     url_name = "External API URL"
     proof_name = "API Auth password"
 
@@ -28,7 +29,7 @@ class System(base.System):
         proofs.shared_secret(call, secret)
 
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
-        return [Handed(to=base.as_phone(required(body, "number", "To")), code=required(body, "code", "Body"))]
+        return [Handed(to=required(body, "number", "To"), code=required(body, "code", "Body"))]
 
     def refused(self, status: int) -> Answer:
         return Answer(status, base.NOT_SENT)

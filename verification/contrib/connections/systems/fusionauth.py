@@ -21,6 +21,7 @@ class System(base.System):
     name = "fusionauth"
     label = _("FusionAuth, generic messenger")
     recipients = ("phone",)
+    declared = (base.COUNTRY,)
     proof_name = "Basic authentication password"
 
     def prove(self, call: Call, secret: str, *, now: float) -> None:
@@ -29,7 +30,7 @@ class System(base.System):
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
         # A voice message has `message` in place of `textMessage`, since its version 1.65.
         channel = "voice" if text_at(body, "message") and not text_at(body, "textMessage") else ""
-        number = base.as_phone(required(body, "number", "phoneNumber"))
+        number = required(body, "number", "phoneNumber")
         return [Handed(to=number, code=required(body, "code", "code"), channel=channel)]
 
     def lines(self, url: str, secret: str) -> list[PastedLine]:

@@ -33,6 +33,7 @@ class System(base.System):
             _("The end user's IP address, used for limits. Optional."),
         ),
         Option("header", _("Secret header"), _("Leave empty for Authorization (Basic or Bearer).")),
+        base.COUNTRY,
     )
 
     @classmethod
@@ -50,7 +51,7 @@ class System(base.System):
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
         return [
             Handed(
-                to=base.as_phone(required(body, "recipient", self.options["to"])),
+                to=required(body, "recipient", self.options["to"]),
                 code=required(body, "code", self.options["code"]),
                 call=self._optional(body, "id"),
                 language=self._optional(body, "language"),

@@ -35,6 +35,7 @@ class System(base.System):
             _("Text around the code"),
             _("Such as: Your code is {code}. If empty, the text may contain only one word made of digits."),
         ),
+        base.COUNTRY,
     )
     url_name = "SMS API URL"
     proof_name = "SMS API token"
@@ -51,7 +52,7 @@ class System(base.System):
         return read_json_or_form(call)
 
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
-        number = base.as_phone(required(body, "number", self.options["to"]))
+        number = required(body, "number", self.options["to"])
         return [Handed(to=number, code=self._code(required(body, "text", self.options["text"])))]
 
     def _code(self, text: str) -> str:

@@ -20,6 +20,7 @@ from verification.contrib.connections.calls import Call, Handed
 class System(base.System):
     name = "logto"
     label = _("Logto, HTTP SMS or e-mail connector")
+    leaves_plus_out = True
     tells_address = True
     url_name = "Endpoint"
     proof_name = "Authorization token"
@@ -30,7 +31,7 @@ class System(base.System):
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
         return [
             Handed(
-                to=base.as_phone(required(body, "recipient", "to")),
+                to=required(body, "recipient", "to"),
                 code=required(body, "code", "payload.code"),
                 language=text_at(body, "payload.locale") or ", ".join(text_at(body, "payload.uiLocales").split()),
                 client_address=text_at(body, "ip"),

@@ -23,6 +23,7 @@ class System(base.System):
     name = "okta"
     label = _("Okta, telephony inline hook")
     recipients = ("phone",)
+    declared = (base.COUNTRY,)
     proof_name = "Authentication secret"
 
     def prove(self, call: Call, secret: str, *, now: float) -> None:
@@ -32,7 +33,7 @@ class System(base.System):
         is_call = "voice" in text_at(body, f"{PROFILE}.deliveryChannel").lower()
         return [
             Handed(
-                to=base.as_phone(required(body, "number", f"{PROFILE}.phoneNumber")),
+                to=required(body, "number", f"{PROFILE}.phoneNumber"),
                 code=required(body, "code", f"{PROFILE}.otpCode"),
                 call=text_at(body, "eventId"),
                 language=text_at(body, f"{PROFILE}.locale").replace("_", "-"),

@@ -27,6 +27,7 @@ class System(base.System):
     name = "supabase_sms"
     label = _("Supabase, Send SMS hook")
     recipients = ("phone",)
+    leaves_plus_out = True
     tells_address = True
     url_name = "HTTPS endpoint"
 
@@ -52,7 +53,7 @@ class System(base.System):
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
         return [
             Handed(
-                to=base.as_phone(required(body, "number", "sms.phone", "user.phone", "user.new_phone")),
+                to=required(body, "number", "sms.phone", "user.phone", "user.new_phone"),
                 code=required(body, "code", "sms.otp"),
                 call=text_at(body, "metadata.uuid"),
                 client_address=text_at(body, "metadata.ip_address"),

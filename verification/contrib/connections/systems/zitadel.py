@@ -24,6 +24,7 @@ MAILS = ("contextInfo.recipientEmailAddress", "args.lastEmail", "args.verifiedEm
 class System(base.System):
     name = "zitadel"
     label = _("Zitadel, HTTP SMS or e-mail provider")
+    declared = (base.COUNTRY,)
     url_name = "Endpoint"
     proof_name = "Signing key"
 
@@ -34,7 +35,7 @@ class System(base.System):
         context = ("contextInfo.recipientPhoneNumber", "contextInfo.recipientEmailAddress")
         return [
             Handed(
-                to=base.as_phone(text_at(body, *context) or required(body, "recipient", *PHONES, *MAILS)),
+                to=text_at(body, *context) or required(body, "recipient", *PHONES, *MAILS),
                 code=required(body, "code", "args.code", "args.Code", "args.OTP", "args.otp", "args.oTP"),
                 language=text_at(body, "args.preferredLanguage", "args.PreferredLanguage"),
             )

@@ -1,4 +1,4 @@
-"""``addconnection PROJECT --system SYSTEM [--channel CHANNEL|auto] [--name NAME] [--secret TEXT]``"""
+"""``addconnection PROJECT --system SYSTEM [--channel CHANNEL|auto] [--name NAME] [--secret TEXT] [--country NAME]``"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from verification.contrib.connections import connections, registry
+from verification.contrib.connections.base import COUNTRY
 from verification.contrib.connections.connections import AUTOMATIC
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_project, aligned, read_value
@@ -31,18 +32,30 @@ class Command(WatchwordCommand):
         parser.add_argument("--channel", default=AUTOMATIC, choices=[AUTOMATIC, *ChannelType.values])
         parser.add_argument("--name", default="", help="Default: the system's.")
         parser.add_argument("--secret", default="", metavar="TEXT", help="Default: a random secret.")
+        parser.add_argument("--country", default="", help="Of numbers without a plus, such as MA. Default: none.")
         parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="An option of the system.")
 
     def handle(
-        self, *, project: str, system: str, channel: str, name: str, secret: str, set: list[str], json: bool, **_: Any
+        self,
+        *,
+        project: str,
+        system: str,
+        channel: str,
+        name: str,
+        secret: str,
+        country: str,
+        set: list[str],
+        json: bool,
+        **_: Any,
     ) -> None:
+        options = dict(map(_pair, set)) | ({COUNTRY.name: country} if country else {})
         connection, text = connections.add_connection(
             project=find_project(project),
             system=system,
             channel="" if channel == AUTOMATIC else channel,
             name=name,
             secret=read_value("--secret", secret),
-            options=dict(map(_pair, set)),
+            options=options,
         )
         lines = [(str(line.name), line.text) for line in connections.lines_of(connection, text)]
         self.show(
