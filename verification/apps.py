@@ -11,7 +11,9 @@ class VerificationConfig(AppConfig):
 
         from verification import checks  # noqa: F401  (registers them)
         from verification.models.audit import WATCHED
+        from verification.models.fields import bound_moments
         from verification.sql import install, read_only
 
+        connection_created.connect(bound_moments)
         connection_created.connect(read_only.refuse)
         install.after_every_migrate(self, watched=WATCHED)

@@ -5,12 +5,13 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.urls import reverse
 from django.utils import timezone, translation
 
 from tests.admin.rows import values_on
 from verification.core.formats import DAY, DAY_AND_TIME, written_date, written_moment, zone_name
-from verification.models import ApiKey, ListEntry, Message
+from verification.models import ApiKey, ListEntry, Message, TestLogin
 
 MOMENT = datetime(2026, 11, 24, 20, 15, 30, tzinfo=UTC)
 
@@ -50,6 +51,34 @@ def test_a_time_that_is_typed_is_in_the_readers_zone(panel, reader):
     reader.post(row, values_on(reader, row) | {"expires_at_0": "2027-01-01", "expires_at_1": "05:30:00"})
     panel.rows[ListEntry].refresh_from_db()
     assert panel.rows[ListEntry].expires_at == datetime(2027, 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("model", [ListEntry, TestLogin])
+@pytest.mark.parametrize(
+    ("day", "zone"), [("9999-12-31", "America/Los_Angeles"), ("9999-12-31", "UTC"), ("0001-01-01", "Europe/Berlin")]
+)
+def test_a_time_that_some_zone_cannot_write_is_refused_at_its_field(panel, reader, model, day, zone):
+    reader.cookies[settings.TIME_ZONE_COOKIE_NAME] = zone
+    row = reverse(f"admin:verification_{model._meta.model_name}_change", args=(panel.rows[model].pk,))
+    answer = reader.post(row, values_on(reader, row) | {"expires_at_0": day, "expires_at_1": "23:59:00"})
+    [said] = answer.context["adminform"].form.errors["expires_at"]
+    assert said == "Enter a year from 1970 to 9000, or leave it empty for no expiry."
+
+
+@pytest.mark.parametrize("model", [ListEntry, TestLogin])
+@pytest.mark.parametrize("time", ["10000-01-01 07:59Z", "9999-12-31 23:59Z", "infinity", "-infinity", "0001-01-01 BC"])
+def test_a_row_with_such_a_time_breaks_no_list_and_can_be_deleted(panel, reader, model, time):
+    with connection.cursor() as cursor:
+        table, pk = model._meta.db_table, panel.rows[model].pk
+        cursor.execute(f"UPDATE {table} SET expires_at = %s WHERE id = %s", [time, pk])
+    name = f"admin:verification_{model._meta.model_name}"
+    for zone in ("Asia/Tokyo", "America/Los_Angeles"):
+        reader.cookies[settings.TIME_ZONE_COOKIE_NAME] = zone
+        assert reader.get(reverse(f"{name}_changelist")).status_code == 200
+        assert reader.get(reverse(f"{name}_changelist", query={"csv": 1})).getvalue()
+        assert reader.get(reverse(f"{name}_change", args=(pk,))).status_code == 200
+    reader.post(reverse(f"{name}_delete", args=(pk,)), {"post": "yes"})
+    assert not model.objects.filter(pk=pk).exists()
 
 
 def test_files_have_utc_whoever_takes_them(panel, reader):

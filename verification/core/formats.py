@@ -12,6 +12,11 @@ from django.utils import timezone
 from django.utils.formats import date_format, number_format
 from django.utils.translation import get_language, get_language_info
 
+# The years of a time that somebody enters or that a row holds: every zone can write them, and ids begin with the first.
+EARLIEST_YEAR, LATEST_YEAR = 1970, 9_000
+FIRST_MOMENT = datetime(EARLIEST_YEAR, 1, 1, tzinfo=UTC)
+LAST_MOMENT = datetime(LATEST_YEAR, 12, 31, tzinfo=UTC)
+
 
 def iso_time(at: datetime, timespec: str = "milliseconds") -> str:
     return at.astimezone(UTC).isoformat(timespec=timespec).replace("+00:00", "Z")

@@ -7,25 +7,30 @@ from __future__ import annotations
 
 import re
 import zoneinfo
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import phonenumbers
+import psycopg
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, URLValidator
 from django.db import models
+from django.db.backends.postgresql.psycopg_any import BaseTzLoader
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from verification.core.countries import country_of
 from verification.core.errors import UserError
+from verification.core.formats import EARLIEST_YEAR, FIRST_MOMENT, LAST_MOMENT, LATEST_YEAR
 from verification.core.networks import clean_network
 from verification.models.shared import EventType
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+    from psycopg.abc import Buffer
 
 PREFIX_MAX_LENGTH = 16  # characters: a plus and the 15 digits of E.164.
 ORIGIN_MAX_LENGTH = 255  # characters: scheme and host; few host names are near their limit of 253.
@@ -146,9 +151,10 @@ def clean_event(text: str) -> str:
 
 if TYPE_CHECKING:
     CharField = models.CharField[str, str]
+    DateTimeField = models.DateTimeField[Any, Any]
     URLField = models.URLField[str, str]
 else:  # Django's classes take no type arguments at run time
-    CharField, URLField = models.CharField, models.URLField
+    CharField, DateTimeField, URLField = models.CharField, models.DateTimeField, models.URLField
 
 
 class CleanedField(CharField):
@@ -171,6 +177,55 @@ class CleanedField(CharField):
         """Return what migrations know of it: a plain column."""
         name, _unused, args, kwargs = super().deconstruct()
         return name, "django.db.models.CharField", args, kwargs
+
+
+def clean_expiry(moment: datetime) -> datetime:
+    """Return a time that every zone can write. Raises :class:`UserError`."""
+    if not FIRST_MOMENT <= moment <= LAST_MOMENT:
+        raise UserError(
+            gettext("Enter a year from {first} to {last}, or leave it empty for no expiry.").format(
+                first=EARLIEST_YEAR, last=LATEST_YEAR
+            )
+        )
+    return moment
+
+
+class _MomentLoader(BaseTzLoader):
+    """Reads a time that Python cannot, or that some zone cannot write, as the nearest one that all can.
+
+    So a row of the year 10000, or of ``infinity``, breaks no list.
+    """
+
+    timezone = UTC
+
+    def load(self, data: Buffer) -> datetime:
+        try:
+            moment: datetime = super().load(data)
+        except psycopg.DataError:
+            text = bytes(data)
+            return FIRST_MOMENT if text.startswith(b"-") or text.endswith(b"BC") else LAST_MOMENT
+        return min(max(moment, FIRST_MOMENT), LAST_MOMENT)
+
+
+def bound_moments(connection: Any, **_: object) -> None:
+    """Make a connection read all times by :class:`_MomentLoader`. A receiver of ``connection_created``."""
+    connection.connection.adapters.register_loader("timestamptz", _MomentLoader)
+
+
+class ExpiryField(DateTimeField):
+    """The time at which a row ends, as people enter it in their zone."""
+
+    def clean(self, value: Any, model_instance: models.Model | None) -> Any:
+        moment = super().clean(value, model_instance)
+        try:
+            return moment and clean_expiry(moment)
+        except UserError as error:
+            raise ValidationError(str(error)) from None
+
+    def deconstruct(self) -> Any:
+        """Return what migrations know of it: a plain column."""
+        name, _unused, args, kwargs = super().deconstruct()
+        return name, "django.db.models.DateTimeField", args, kwargs
 
 
 class CountryField(CleanedField):

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from verification.core import countries
 from verification.core.currencies import CURRENCY_LENGTH
-from verification.models.fields import NETWORK_MAX_LENGTH
+from verification.models.fields import NETWORK_MAX_LENGTH, ExpiryField
 from verification.models.messages import Message
 from verification.models.prices import DECIMAL_PLACES, PRICE_DIGITS
 from verification.models.projects import Project
@@ -315,7 +315,7 @@ class ListEntry(models.Model):
     subject = models.CharField(_("subject"), max_length=9, choices=ListSubject.choices)
     value = models.CharField(_("value"), max_length=254)
     note = models.CharField(_("note"), max_length=200, blank=True)
-    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    expires_at = ExpiryField(_("expires at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now())
 
     objects = Expiring["ListEntry"].as_manager()

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from verification.core.addresses import mask
 from verification.models.channels import ChannelType
-from verification.models.fields import LANGUAGE_MAX_LENGTH
+from verification.models.fields import LANGUAGE_MAX_LENGTH, ExpiryField
 from verification.models.projects import Project
 from verification.models.shared import Expiring
 
@@ -164,7 +164,7 @@ class TestLogin(models.Model):
         editable=False,
         help_text=_("Changes with every edit, which ends the sessions of the old code."),
     )
-    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    expires_at = ExpiryField(_("expires at"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 
     objects = Expiring["TestLogin"].as_manager()

@@ -343,7 +343,11 @@ def test_a_challenges_secret_travels_by_name():
         ),
         (  # in UTC that is the year 10000, which Python cannot read back
             {"lists": {"block": {"country": {"KP": {"expires_at": "9999-12-31T23:59:59-12:00"}}}}},
-            "country.KP.expires_at: enter a time with a time zone",
+            "country.KP.expires_at: Enter a year from 1970 to 9000",
+        ),
+        (  # in Tokyo it is
+            {"lists": {"block": {"country": {"KP": {"expires_at": "9999-12-31T23:59:59Z"}}}}},
+            "country.KP.expires_at: Enter a year from 1970 to 9000",
         ),
     ],
 )

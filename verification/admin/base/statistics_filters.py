@@ -17,7 +17,15 @@ from phonenumbers import SUPPORTED_REGIONS
 
 from verification.admin.base.current_project import current_projects
 from verification.admin.list_tools.filter_form import COUNTRY, RANGE
-from verification.core.formats import DAY, DAY_AND_TIME, written_date, zone_name
+from verification.core.formats import (
+    DAY,
+    DAY_AND_TIME,
+    EARLIEST_YEAR,
+    FIRST_MOMENT,
+    LATEST_YEAR,
+    written_date,
+    zone_name,
+)
 from verification.core.ids import first_session_id
 from verification.core.numbers import whole_number
 from verification.models import Message, NumberArea, Provider, Recipient
@@ -28,8 +36,6 @@ FROM, TO = "from", "to"  # the names of the form's fields
 HOUR, MINUTE = "%Y-%m-%dT%H", "%Y-%m-%dT%H:%M"
 A_DAY, A_YEAR = timedelta(days=1), timedelta(days=365)
 PROVIDERS_SHOWN = 200
-EARLIEST_YEAR, LATEST_YEAR = 1970, 9_000  # of a range: ids tell the time from the first on, and dates end before 10000
-FIRST_MOMENT = datetime(EARLIEST_YEAR, 1, 1, tzinfo=UTC)  # that an id can tell
 CLOCKS_APART = timedelta(hours=1)  # at most, between the clock of an id and that of its row
 
 

@@ -25,7 +25,7 @@ from verification.core.crypto import DecryptionFailed
 from verification.core.errors import UserError
 from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
 from verification.models.audit import change_row, save_changes, set_value
-from verification.models.fields import clean_language
+from verification.models.fields import clean_expiry, clean_language
 from verification.services.projects import hosted_page
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.lists import add_new_entries, clean_value
@@ -279,8 +279,8 @@ def _time(text: str) -> Any:
     """Read a time as files write it. Raises :class:`UserError`."""
     try:
         found = parse_datetime(text)
-        if found is not None and found.tzinfo is not None:
-            return found.astimezone(UTC)  # the last day of the year 9999 may lie behind what Python can read in UTC
-    except (ValueError, OverflowError):
-        pass
-    raise UserError(_("enter a time with a time zone, such as 2027-01-31T12:00:00Z."))
+    except ValueError:
+        found = None
+    if found is None or found.tzinfo is None:
+        raise UserError(_("enter a time with a time zone, such as 2027-01-31T12:00:00Z."))
+    return clean_expiry(found).astimezone(UTC)
