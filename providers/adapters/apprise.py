@@ -33,6 +33,7 @@ from providers.http.libraries import LibraryCall
 
 _PLACEHOLDER = re.compile(r"\{(to|to_digits|code|message_id|channel|language|project)\}")
 _SCHEME = re.compile(r"([a-z][a-z0-9.+-]*)://", re.IGNORECASE)
+UPSTREAM, TRUNCATE = "upstream", "truncate"  # what Apprise's plugins do with a text that is too long
 
 # The modules that a plugin may import: those that only compute, and requests, which goes through the door.
 _HARMLESS_MODULES = frozenset(
@@ -161,6 +162,8 @@ class Adapter(base.Adapter):
                 raise ProviderError("Apprise cannot make a message of this URL", Outcome.MISCONFIGURED)
             plugin.retry = 0  # whatever the URL says
             plugin.throttle = _do_not_pause
+            if not message.code and plugin.overflow_mode == UPSTREAM:  # an alert is cut to what the service takes
+                plugin.overflow_mode = TRUNCATE
             try:
                 return bool(plugin.notify(body=message.text, title=message.subject, body_format="text"))
             except Exception:  # a plugin may fail on an answer that it did not expect

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -55,6 +56,71 @@ def test_telegram_is_written_to_by_its_bot(project, receiver, monkeypatch):
     (request,) = receiver.requests
     assert request.target == f"/bot{TOKEN}/sendMessage"
     assert json.loads(request.body)["chat_id"] == "-100123"
+
+
+def test_a_group_that_became_a_supergroup_keeps_its_alerts(project, receiver, monkeypatch):
+    monkeypatch.setattr(alert_services, "TELEGRAM", receiver.url)
+    service = an_alert_service(project.row, kind="telegram", secret=TOKEN, chat="-4123")
+    moved = {"ok": False, "error_code": 400, "description": "…", "parameters": {"migrate_to_chat_id": -1001234567890}}
+    receiver.script(answer(400, json.dumps(moved).encode()))
+    for _ in range(2):
+        assert alert_services.send(service, title="Test", text="Test") == ""
+        service.refresh_from_db()
+    chats = [json.loads(request.body)["chat_id"] for request in receiver.requests]
+    assert chats == ["-4123", "-1001234567890", "-1001234567890"] and service.chat == "-1001234567890"
+
+
+@pytest.mark.parametrize(
+    "answered", [b'{"parameters": {"migrate_to_chat_id": "x"}}', b'{"parameters": []}', b'{"parameters": null}', b"[]"]
+)
+def test_an_odd_refusal_of_telegrams_moves_no_chat(project, receiver, monkeypatch, answered):
+    monkeypatch.setattr(alert_services, "TELEGRAM", receiver.url)
+    service = an_alert_service(project.row, kind="telegram", secret=TOKEN, chat="-4123")
+    receiver.script(answer(400, answered))
+    assert alert_services.send(service, title="Test", text="Test")
+    service.refresh_from_db()
+    assert (service.chat, len(receiver.requests)) == ("-4123", 1)
+
+
+NAMES = "<!channel> <@U1> @everyone (@here) *@channel* <https://evil.example|Shop> R&D ops@example.com"
+
+
+def test_names_call_nobody_and_hide_no_link_in_slack(project, receiver):
+    service = an_alert_service(project.row, secret=f"{receiver.url}/services/T/B/x")
+    assert alert_services.send(service, title=NAMES, text="Text") == ""
+    text = json.loads(receiver.requests[0].body)["text"]
+    assert text.startswith("&lt;!channel&gt; ") and "&lt;https://evil.example|Shop&gt; R&amp;D ops@example.com" in text
+    assert not {"@everyone", "@here", "@channel", "<"} & set(re.findall(r"@\w+|<", text))
+
+
+@pytest.mark.parametrize("end", ["", "/slack"])
+def test_names_call_nobody_in_discord_and_a_long_text_is_cut(project, receiver, end):
+    service = an_alert_service(project.row, secret=f"{receiver.url}/api/webhooks/1234/a_b-c{end}")
+    assert alert_services.send(service, title=NAMES, text="😀" * 3_000) == ""
+    (request,) = receiver.requests
+    body = json.loads(request.body)
+    assert request.target == "/api/webhooks/1234/a_b-c" and body["allowed_mentions"] == {"parse": []}
+    assert "@everyone" not in body["content"] and len(body["content"].encode("utf-16-le")) <= 2 * 2_000
+
+
+@pytest.mark.parametrize("kind", ["telegram", "apprise"])
+def test_names_call_nobody_elsewhere(project, receiver, monkeypatch, kind):
+    monkeypatch.setattr(alert_services, "TELEGRAM", receiver.url)
+    secret = TOKEN if kind == "telegram" else f"json://127.0.0.1:{receiver.port}/ops"
+    service = an_alert_service(project.row, kind=kind, secret=secret, chat="-100123")
+    assert alert_services.send(service, title=NAMES, text=NAMES + "😀" * 4_000) == ""
+    (request,) = receiver.requests
+    said = "".join(value for value in json.loads(request.body).values() if isinstance(value, str))
+    assert "@everyone" not in said and "<!channel>" not in said and "ops@example.com" in said
+    assert len(said.encode("utf-16-le")) < 2 * 4_096
+
+
+def test_a_text_is_cut_to_what_the_service_behind_apprise_takes(project, receiver):
+    service = an_alert_service(project.row, kind="apprise", secret=f"rocket://a/b@127.0.0.1:{receiver.port}/%23ops")
+    receiver.default = answer(200, b'{"success": true}')
+    assert alert_services.send(service, title="Test", text="x" * 3_000) == ""
+    (request,) = receiver.requests
+    assert len(json.loads(request.body)["text"]) <= 1_000
 
 
 def test_another_service_is_written_to_by_apprise_through_the_door(project, receiver):

@@ -6,6 +6,7 @@ refuse them, and both are called here directly.
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
@@ -15,6 +16,7 @@ from providers import registry
 from providers.base import OutgoingMessage
 from providers.errors import ProviderError, SettingsInvalid, sentence
 from providers.http.client import HttpAnswer, Timeouts, classify_status
+from providers.parsing import answers
 from verification import sql
 from verification.core import crypto
 from verification.core.bulkhead import BulkheadFull, bulkhead
@@ -28,12 +30,18 @@ from verification.services.providers.store import ProviderStore
 
 TELEGRAM = "https://api.telegram.org"
 TIMEOUTS = Timeouts(connect=3.0, total=10.0)
-TEXT_MAX_LENGTH = 3_500  # characters; Telegram takes 4,096 of a message
+MOST = 3_500  # units of UTF-16, as services count; Telegram takes 4,096 of them, Slack and Mattermost more
+DISCORD_MOST = 2_000
 ERROR_MAX_LENGTH = 200  # characters, as the column has
 APPRISE = "apprise"
 NO_PROVIDER = 0  # whose store no adapter of Apprise ever opens
 _TOKEN = re.compile(r"[0-9]{5,20}:[A-Za-z0-9_-]{20,100}")
 _CHAT = re.compile(r"-?[0-9]{1,20}|@[A-Za-z][A-Za-z0-9_]{3,31}")
+_DISCORD = re.compile(r"(https?://[^/]+/api/(?:v[0-9]+/)?webhooks/[0-9]+/[\w-]+)(?:/slack)?/?", re.ASCII)
+_CALL = re.compile(
+    r"(?<![A-Za-z0-9])@|<"
+)  # the beginning of what calls people in some chat; no address in a mail's form
+UNSEEN = "\u200b"  # a space of no width
 
 
 def check_service(kind: str, secret: str, chat: str) -> dict[str, str]:
@@ -91,14 +99,14 @@ def _try(service: AlertService, title: str, text: str) -> str:
         secret = decrypt(bytes(service.secret), binding=crypto.alert_service_binding(service.uuid))
     except DecryptionFailed:
         return _("its address cannot be decrypted; is a key missing from ENCRYPTION_KEYS?")
-    whole = f"{title}\n\n{text}"[:TEXT_MAX_LENGTH]
     try:
         with bulkhead(service.project_id):
             if service.kind == AlertServiceKind.APPRISE:
-                _apprise(service, secret, title, text[:TEXT_MAX_LENGTH])
+                _apprise(service, secret, calls_nobody(title), cut(calls_nobody(text), MOST))
                 return ""
-            answer = _telegram(secret, service.chat, whole) if service.kind == AlertServiceKind.TELEGRAM else None
-            answer = answer or http_client().request("POST", secret, json={"text": whole}, timeout=TIMEOUTS)
+            whole = f"{title}\n\n{text}"
+            answer = _telegram(service, secret, whole) if service.kind == AlertServiceKind.TELEGRAM else None
+            answer = answer or _webhook(secret, whole)
     except BulkheadFull as full:
         return full.detail
     except ProviderError as error:
@@ -108,9 +116,42 @@ def _try(service: AlertService, title: str, text: str) -> str:
     return "" if 200 <= answer.status < 300 else str(classify_status(answer))
 
 
-def _telegram(token: str, chat: str, text: str) -> HttpAnswer:
-    body = {"chat_id": chat, "text": text, "link_preview_options": {"is_disabled": True}}
-    return http_client().request("POST", f"{TELEGRAM}/bot{token}/sendMessage", json=body, timeout=TIMEOUTS)
+def calls_nobody(text: str) -> str:
+    """Return a text in which no name of a project, provider or rule calls people, as @everyone and <!channel> do."""
+    return _CALL.sub(lambda found: found[0] + UNSEEN, text)
+
+
+def cut(text: str, most: int) -> str:
+    """Return at most so many units of UTF-16."""
+    return text.encode("utf-16-le")[: 2 * most].decode("utf-16-le", errors="ignore")
+
+
+def _telegram(service: AlertService, token: str, text: str) -> HttpAnswer:
+    """Write to the chat. A group that became a supergroup has another id from then on, which the refusal names."""
+    body = {
+        "chat_id": service.chat,
+        "text": cut(calls_nobody(text), MOST),
+        "link_preview_options": {"is_disabled": True},
+    }
+    answer = _post(f"{TELEGRAM}/bot{token}/sendMessage", body)
+    moved_to = answers.read_object(answer).get("parameters")
+    moved_to = moved_to.get("migrate_to_chat_id") if isinstance(moved_to, dict) else None
+    if answer.status != 400 or type(moved_to) is not int or not _CHAT.fullmatch(str(moved_to)):
+        return answer
+    AlertService.objects.filter(pk=service.pk, chat=service.chat).update(chat=str(moved_to))
+    return _post(f"{TELEGRAM}/bot{token}/sendMessage", body | {"chat_id": str(moved_to)})
+
+
+def _webhook(address: str, text: str) -> HttpAnswer:
+    """Write to Slack or what takes its form. Discord's own form alone has a member by which nobody is called."""
+    if found := _DISCORD.fullmatch(address):
+        body = {"content": cut(calls_nobody(text), DISCORD_MOST), "allowed_mentions": {"parse": []}}
+        return _post(found[1], body)
+    return _post(address, {"text": calls_nobody(html.escape(cut(text, MOST), quote=False))})
+
+
+def _post(address: str, body: dict[str, Any]) -> HttpAnswer:
+    return http_client().request("POST", address, json=body, timeout=TIMEOUTS)
 
 
 def _apprise(service: AlertService, url: str, title: str, text: str) -> None:
