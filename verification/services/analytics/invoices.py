@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from verification.core.addresses import country_of
+from verification.core.currencies import CURRENCIES
 from verification.core.errors import UserError
 from verification.core.formats import grouped
 from verification.models import Provider
@@ -33,7 +35,21 @@ MAX_DECIMALS = 20  # of an amount: a float such as 0.5960000000000001 is written
 DECIMALS = 9  # that an amount is rounded to: more than any price has, fewer than the fault of a float
 KNOWN_PREFIX = 8  # characters of a number, with the plus, by which its country is remembered while a file is read
 COUNTRY = re.compile(r"[A-Z]{2}")
-_AMOUNT = re.compile(rf"[-−+]?\d{{1,12}}(?:\.\d{{1,{MAX_DECIMALS}}})?")
+_AMOUNT = re.compile(rf"\d{{1,12}}(?:\.\d{{1,{MAX_DECIMALS}}})?|\.\d{{1,{MAX_DECIMALS}}}")
+# One run of digits with what parts them, and what stands around it. The point of an abbreviation is none of the number.
+_WRITTEN = re.compile(
+    r"(?P<before>\D*?)(?P<digits>(?:(?<![^\W_])[.,])?\d(?:[\d.,' ]*\d)?)"
+    r"(?P<exponent>[eE][-+]?\d{1,3})?(?P<after>(?:[^\d.]\D*)?)"
+)
+_MARK = re.compile(r"[^\W\d_]*\$|[^\W\d_]+|[^\w\s.]")
+# Thousands, also as India parts them.
+_GROUPED = {mark: re.compile(rf"\d{{1,3}}(?:\{mark}\d{{2,3}})*\{mark}\d{{3}}") for mark in ",."}
+_SPACED = re.compile(r"(\d{1,3}(?:[ ']\d{3})+)([.,]\d+)?")
+_ONE_GROUP = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+_ALIKE = str.maketrans("−–‘’ʼ`٫٬", "--" + 4 * "'" + ".,")  # writings of one sign; NFKC has brought others together
+# The units that vendors write beside an amount, in small letters. Any other word makes the cell no amount.
+_UNITS = frozenset(["ft", "kr", "kč", "lei", "rs", "tl", "zł", "грн", "лв", "р", "руб", "сум", "тг"])
+CREDIT, DEBIT = "cr", "dr"  # as book-keepers mark the two sides
 _ISO_DAY = re.compile(r"(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})")
 _DAY = re.compile(r"(\d{1,2})[-/.](\d{1,2})[-/.](\d{4})")
 
@@ -273,11 +289,11 @@ def _add(invoice: Invoice, cells: Mapping[str, str], is_day_first: bool, places:
     currency = cells["currency"].upper()
     if currency and currency != invoice.currency:
         raise ValueError(_("the currency is not {currency}.").format(currency=invoice.currency))
-    messages = _number(cells["count"]) if cells["count"] else Decimal(1)
+    messages = _number(cells["count"], is_count=True) if cells["count"] else Decimal(1)
     if messages != int(messages) or messages < 0:
         raise ValueError(_("the message count is not a whole number."))
     place = Place(_day(cells["day"], is_day_first), _country(cells["country"], cells["number"], places))
-    invoice.sums[place].add(_number(cells["amount"]), int(messages))
+    invoice.sums[place].add(_number(cells["amount"], invoice.currency), int(messages))
 
 
 def _country(named: str, number: str, places: dict[str, str]) -> str:
@@ -292,19 +308,54 @@ def _country(named: str, number: str, places: dict[str, str]) -> str:
     return places[key]
 
 
-def _number(text: str) -> Decimal:
-    """Read 1,234.56, 1.234,56, 0,0123 or $0.05."""
-    plain = re.sub(r"[^\d.,+−-]", "", text)
-    if "," in plain and plain.rfind(",") > plain.rfind("."):
-        is_thousands = plain.count(",") > 1 or ("." not in plain and re.fullmatch(r"[-−+]?[1-9]\d{0,2},\d{3}", plain))
-        plain = plain.replace(",", "") if is_thousands else plain.replace(".", "").replace(",", ".")
-    plain = plain.replace(",", "")
-    if not _AMOUNT.fullmatch(plain):
+def _number(text: str, currency: str = "", *, is_count: bool = False) -> Decimal:
+    """Read 1,234.56, 1.234,56, 0,0123, $0.05, 1.5e-05 and the credits (3.00), 3.00- and 3.00 CR.
+
+    Raises ``ValueError`` for whatever else the cell says: nothing is dropped that could have a meaning.
+    """
+    found = _WRITTEN.fullmatch(unicodedata.normalize("NFKC", text).translate(_ALIKE).strip().removeprefix("'"))
+    plain = found and _plain(found["digits"], is_count=is_count, has_exponent=bool(found["exponent"]))
+    if not found or not plain or not _AMOUNT.fullmatch(plain):
         raise ValueError(_("the amount is not a number."))
-    number = Decimal(plain.replace("−", "-"))
-    if abs(number) > MAX_UNITS:
+    number = Decimal(plain + (found["exponent"] or ""))
+    if number > MAX_UNITS:
         raise ValueError(_("the amount is too large."))
-    return round(number, DECIMALS)
+    is_credit = _is_credit(found["before"].casefold(), found["after"].casefold(), currency)
+    return round(-number if is_credit else number, DECIMALS)
+
+
+def _plain(digits: str, *, is_count: bool, has_exponent: bool) -> str:
+    """Return digits with a point before the decimals and nothing else; empty where they are parted in no known way."""
+    if parted := _SPACED.fullmatch(digits):
+        return re.sub("[ ']", "", parted[1]) + (parted[2] or "").replace(",", ".")
+    point = max(".,", key=digits.rfind)
+    groups = "," if point == "." else "."
+    if groups not in digits and digits.count(point) < 2:
+        # One mark before three digits: a comma parts thousands, as few prices are written so; a point does in a count.
+        is_thousands = _ONE_GROUP.fullmatch(digits) and not has_exponent and (point == "," or is_count)
+        return digits.replace(point, "" if is_thousands else ".")
+    whole, _unused, decimals = digits.rpartition(point) if groups in digits else (digits, "", "")
+    mark = groups if groups in digits else point
+    return f"{whole.replace(mark, '')}.{decimals or 0}" if _GROUPED[mark].fullmatch(whole) else ""
+
+
+def _is_credit(before: str, after: str, currency: str) -> bool:
+    """Judge what stands around a number. Raises ``ValueError`` unless all of it is one sign and units of money."""
+    marks = _MARK.findall(f"{before} {after}")
+    signs = [mark for mark in marks if mark in ("-", "+", "(", CREDIT, DEBIT)]
+    units = [mark for mark in marks if mark not in signs and mark != ")"]
+    is_closed = before.count("(") == after.count(")") and ")" not in before and "(" not in after
+    if not all(_is_money(unit, currency) for unit in units) or len(signs) > 1 or not is_closed:
+        raise ValueError(_("the amount is not a number."))
+    return signs in (["-"], ["("], [CREDIT])
+
+
+def _is_money(unit: str, currency: str) -> bool:
+    """Raises ``ValueError`` for another currency's code."""
+    if unit.upper() in CURRENCIES and unit.upper() != currency:
+        raise ValueError(_("the currency is not {currency}.").format(currency=currency))
+    is_sign = unicodedata.category(unit[-1]) == "Sc" and unit != "¢"
+    return is_sign or unit in _UNITS or unit.upper() == currency
 
 
 def _day(text: str, is_day_first: bool) -> date:
