@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import os
 import sys
@@ -18,11 +20,57 @@ ABOUT_USERS = ("createsuperuser", "changepassword")  # Django's own
 CRITICAL = 2  # the doctor's exit status for its worst findings
 REMEDY = "Change the environment that this command, and every process, is started with."
 ASKS_NOTHING = {"help", "version", "-h", "--help", "--version", "makemessages", "compilemessages"}
+UNWRITABLE = {errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPIPE}
 MAKES_DATABASE = ("up", "migrate")  # the commands that a first start is made with
 
 
 def execute(arguments: list[str]) -> None:
-    """Run the command that ``arguments`` name, as ``sys.argv`` has them."""
+    """Run the command that ``arguments`` name, as ``sys.argv`` has them.
+
+    What cannot be written is told in one line, whatever the command.
+    """
+    prepare_output()
+    when = "All else is done"
+    try:
+        run(arguments)
+    except SystemExit as end:
+        fault = last_fault()
+        if end.code or not fault:
+            raise
+    except OSError as error:
+        last_fault()
+        if error.filename or error.errno not in UNWRITABLE:
+            raise
+        fault, when = error, "The command ended early, and what it had done until then stands"
+    else:
+        fault = last_fault()
+    if isinstance(fault, BrokenPipeError):  # our reader has had enough, as `| head` has
+        sys.exit(1)
+    if fault:
+        sys.exit(f"watchword: The output cannot be written: {fault.strerror}. {when}.")
+
+
+def prepare_output() -> None:
+    """Make standard output take every character, and fail as other files do where the caller closed it."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (for as long as the process lives)
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def last_fault() -> OSError | None:
+    """Write what standard output still holds. Return why it cannot be; nobody tries again then, nor does Python."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error
+    return None
+
+
+def run(arguments: list[str]) -> None:
     if arguments[1:2] == ["up"] and "--demo" in arguments:
         os.environ["PUBLIC_DEMO"] = "true"  # for the processes of `up`, too
     try:

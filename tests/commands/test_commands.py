@@ -1,5 +1,6 @@
 """Promises that all commands keep."""
 
+import errno
 import io
 import os
 import re
@@ -10,6 +11,7 @@ from unittest.mock import Mock
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import InterfaceError, OperationalError
 
@@ -18,6 +20,7 @@ from providers.errors import SettingsInvalid
 from tests.live import ROOT
 from verification.core.errors import ApiError, FieldError, FieldsInvalid, UserError
 from verification.management.base import WatchwordCommand, explain, table
+from verification.models import ApiKey, IdentityConnection, Project, Recipient, WebhookSecret
 
 AWAY = "Is it running, and is DATABASE_URL right?"
 COMMANDS = [
@@ -117,6 +120,64 @@ def test_what_no_column_or_clock_can_hold_is_refused_in_one_line(arguments, line
     done = subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, capture_output=True)
     assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (1, b"", 1)
     assert done.stderr.decode().startswith(f"watchword: {line}")
+
+
+def on_command_line(words, **options):
+    shell = f"{sys.executable} manage.py {words}"
+    return subprocess.run(shell, shell=True, cwd=ROOT, stderr=subprocess.PIPE, **{"text": True} | options)
+
+
+@pytest.mark.parametrize("buffered", ["", "1"])
+@pytest.mark.parametrize("command", ["help", "diffsettings"])
+@pytest.mark.parametrize(("to", "why"), [("> /dev/full", "No space left on device"), (">&-", "Bad file descriptor")])
+def test_output_that_cannot_be_written_is_told_in_one_line(command, to, why, buffered):
+    done = on_command_line(f"{command} {to}", env={**os.environ, "PYTHONUNBUFFERED": buffered})
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith(f"watchword: The output cannot be written: {why}. ")
+
+
+def test_a_reader_that_has_gone_is_no_fault_to_tell():
+    done = on_command_line("diffsettings | true", executable="/bin/bash")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "koi8-r"])
+def test_a_terminal_of_another_encoding_shows_what_it_can(encoding):
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    done = on_command_line("diffsettings", env=environment, stdout=subprocess.PIPE, encoding=encoding)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+class FullDisk(io.StringIO):
+    def flush(self):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["createproject", "Other", "--owner", "ann@example.com"],
+        ["issuekey", "{project}", "--kind", "secret"],
+        ["issuekey", "{project}", "--kind", "webhook"],
+        ["addconnection", "{project}", "--system", "logto"],
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_what_a_secret_is_for_is_not_made_where_the_secret_cannot_be_shown(project, words, more):
+    tables = (Project, ApiKey, WebhookSecret, IdentityConnection, User)
+    before = [list(table.objects.order_by("pk").values()) for table in tables]
+    with pytest.raises(CommandError, match="so nothing was changed: No space left on device"):
+        call_command(*(word.format(project=project.id) for word in words), *more, stdout=FullDisk())
+    assert [list(table.objects.order_by("pk").values()) for table in tables] == before
+
+
+@pytest.mark.django_db
+def test_nothing_is_erased_whose_export_could_not_be_written(project):
+    recipient = Recipient.objects.create(project=project.row, address="ann@example.com")
+    with pytest.raises(OSError, match="No space"):
+        call_command("forget", str(project.id), "ann@example.com", "--export", "-", stdout=FullDisk())
+    assert Recipient.objects.filter(pk=recipient.pk).exists()
 
 
 def test_beside_a_service_that_runs_elsewhere_no_second_database_is_made(tmp_path):

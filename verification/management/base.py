@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ from django.core.management.base import (
     SystemCheckError,
     handle_default_options,
 )
-from django.db import DatabaseError, InterfaceError, OperationalError, connections
+from django.db import DatabaseError, InterfaceError, OperationalError, connections, transaction
 
 from providers.errors import ProviderError, SettingsInvalid
 from providers.http import ssrf
@@ -48,10 +48,14 @@ class HelpFormatter(DjangoHelpFormatter, argparse.RawDescriptionHelpFormatter):
 
 
 class WatchwordCommand(BaseCommand):
-    """``epilog`` follows the options in ``--help``. A command that ``prints_data`` gets ``--json``."""
+    """``epilog`` follows the options in ``--help``. A command that ``prints_data`` gets ``--json``.
+
+    What a command that ``shows_secret`` makes is kept only if the secret could be written: it is shown this once.
+    """
 
     epilog = ""
     prints_data = True
+    shows_secret = False
     requires_system_checks: list[str] | Literal["__all__"] = []
     suppressed_base_arguments = {
         "--version",
@@ -90,20 +94,32 @@ class WatchwordCommand(BaseCommand):
             sys.exit(f"watchword: {error}")
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED)
-        except BrokenPipeError:  # our reader has gone, as `| head` does; the interpreter must not try again
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
         finally:
             connections.close_all()
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
-            return super().execute(*args, **options)
+            if not self.shows_secret:
+                return super().execute(*args, **options)
+            with transaction.atomic():
+                output = super().execute(*args, **options)
+                self.stdout.flush()
+                return output
         except EXPLAINED as error:
             raise CommandError(explain(error)) from error
+        except OSError as error:
+            if not self.shows_secret:
+                raise
+            raise CommandError(f"The output cannot be written, so nothing was changed: {error.strerror}.") from error
 
     def show(self, data: dict[str, Any], text: str, *, as_json: bool) -> None:
         self.stdout.write(json.dumps(data) if as_json else text)
+
+
+def print_in_utf8() -> None:
+    """For output that is a file of ours, whatever the terminal's encoding."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")
 
 
 def require_text(arguments: Sequence[str]) -> None:

@@ -9,7 +9,6 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import CommandParser
 from django.core.validators import validate_email
-from django.db import transaction
 from django.db.models import Q
 
 from verification.core.errors import UserError
@@ -30,6 +29,7 @@ SANDBOX_TEXT = "This is a test project: it sends nothing, and docs/testing.md li
 
 class Command(WatchwordCommand):
     help = "Create a project with an API key, a secret key and a webhook secret. You see them only now."
+    shows_secret = True
     epilog = (
         "The project has no channel yet: add one with addprovider.\n\n"
         "examples:\n"
@@ -54,7 +54,6 @@ class Command(WatchwordCommand):
             help="Create a test project with the sandbox on every channel: it sends nothing, see docs/testing.md.",
         )
 
-    @transaction.atomic
     def handle(self, *, name: str, owner: str | None, sandbox: bool, json: bool, **_: Any) -> None:
         user, password = find_or_make_user(owner) if owner else (None, None)
         new = create_project(name=name, owner=user, is_sandbox=sandbox)

@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 
 from verification.core.errors import UserError
-from verification.management.base import WatchwordCommand, add_project, aligned
+from verification.management.base import WatchwordCommand, add_project, aligned, print_in_utf8
 from verification.services.maintenance.forgetting import export, forget
 from verification.services.projects.projects import find_project
 
@@ -39,7 +39,12 @@ class Command(WatchwordCommand):
             raise UserError("--keep erases nothing, so pass --export too.")
         if file:
             text = as_json(export(project=owner, to=recipient))
-            self.stdout.write(text) if file == "-" else write_new(file, text)
+            if file == "-":
+                print_in_utf8()
+                self.stdout.write(text)
+                self.stdout.flush()  # nothing is erased whose export was lost
+            else:
+                write_new(file, text)
         if keep:
             return
         counts = forget(project=owner, to=recipient)

@@ -20,6 +20,7 @@ WEBHOOK = "webhook"
 
 class Command(WatchwordCommand):
     help = "Create another key for a project. You see it only now; earlier keys stay valid."
+    shows_secret = True
     epilog = (
         "Apps and pages use an API key, for the session endpoints; only your servers use a secret key.\n"
         "A webhook secret signs callbacks and alerts; the previous one also signs for another day.\n\n"

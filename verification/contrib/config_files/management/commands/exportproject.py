@@ -11,7 +11,7 @@ from verification.contrib.config_files.dump import write
 from verification.contrib.config_files.export import file_of
 from verification.contrib.config_files.schema import schema
 from verification.core.errors import UserError
-from verification.management.base import WatchwordCommand
+from verification.management.base import WatchwordCommand, print_in_utf8
 from verification.models import Project
 from verification.services.projects.projects import find_project
 
@@ -34,6 +34,7 @@ class Command(WatchwordCommand):
     def handle(self, *, projects: list[str], json: bool, **options: Any) -> None:
         if bool(projects) + options["all"] + options["schema"] != 1:
             raise UserError("Pass projects, or --all, or --schema.")
+        print_in_utf8()
         if options["schema"]:
             self.stdout.write(dumps(schema(), indent=2))
             return

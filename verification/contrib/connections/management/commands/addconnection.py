@@ -17,6 +17,7 @@ from verification.services.projects.projects import find_project
 
 class Command(WatchwordCommand):
     help = "Let an identity system submit its codes to a project. You see the secret only now."
+    shows_secret = True
     epilog = (
         "With --channel auto the channel is chosen for each recipient, as for a session. --secret takes one that the\n"
         "system draws itself, such as Zitadel's signing key; @FILE and - read it from a file or from standard input.\n"
