@@ -49,6 +49,9 @@ class Setting:
 
     ``SECRET`` values are stored encrypted and never shown again. ``URL`` and ``HOST`` values are judged by the
     outbound guard when they are saved and again at every connection.
+
+    ``is_of_server``: it decides which server the secrets are sent to, or how, as each URL and host does. Stored secrets
+    go to no other server than they were entered for.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Setting:
     choices: tuple[tuple[str, StrOrPromise], ...] = ()
     help: StrOrPromise = ""
     is_multiline: bool = False  # a SECRET of several lines, such as a key file or a list of headers
+    is_of_server: bool = False
 
 
 @dataclass(frozen=True, slots=True)

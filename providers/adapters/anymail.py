@@ -50,6 +50,7 @@ class Adapter(base.Adapter):
             SettingKind.CHOICE,
             required=True,
             choices=tuple((name, service.label) for name, service in SERVICES.items()),
+            is_of_server=True,
         ),
         Setting("api_key", _("API key or token"), SettingKind.SECRET, help=_("For Amazon SES, the access key ID.")),
         Setting(

@@ -79,9 +79,14 @@ class Adapter(base.Adapter):
             required=True,
             help=_("A worker started with --connections connects to it."),
         ),
-        Setting("port", _("Port"), SettingKind.NUMBER, default=2775),
+        Setting("port", _("Port"), SettingKind.NUMBER, default=2775, is_of_server=True),
         Setting(
-            "tls", "TLS", SettingKind.BOOLEAN, default=True, help=_("Can only be turned off in an allowed network.")
+            "tls",
+            "TLS",
+            SettingKind.BOOLEAN,
+            default=True,
+            help=_("Can only be turned off in an allowed network."),
+            is_of_server=True,
         ),
         Setting("system_id", _("System ID"), required=True),
         Setting("password", _("Password"), SettingKind.SECRET, required=True),

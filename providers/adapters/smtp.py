@@ -43,12 +43,13 @@ class Adapter(base.Adapter):
     channels = ("email",)
     declared = (
         Setting("host", _("Server"), SettingKind.HOST, required=True),
-        Setting("port", _("Port"), SettingKind.NUMBER, default=587),
+        Setting("port", _("Port"), SettingKind.NUMBER, default=587, is_of_server=True),
         Setting(
             "security",
             _("Security"),
             SettingKind.CHOICE,
             default="starttls",
+            is_of_server=True,
             choices=(("starttls", "STARTTLS"), ("tls", _("TLS from the start")), ("none", _("None"))),
             help=_("Port 587 uses STARTTLS, 465 TLS. “None” is only for allowed networks."),
         ),

@@ -11,11 +11,13 @@ from django.test.utils import CaptureQueriesContext
 from tests import factories
 from tests.contrib.config_files.files import document, file_with, text_of
 from tests.fakes import collector
+from tests.services.providers.test_secret_addresses import VALUES
 from verification.contrib.config_files import apply_alerts, export, plan, schema
 from verification.contrib.config_files.dump import write
 from verification.contrib.config_files.load import FileRefused
 from verification.core.errors import UserError
 from verification.models import AuditEntry, Channel, ListEntry, Project, Provider
+from verification.models.project_settings import SENT_TO
 from verification.services.projects import lists
 from verification.services.providers.accounts import stored_secrets
 from verification.services.texts import own
@@ -265,6 +267,19 @@ def test_a_stored_secret_does_not_follow_its_account_to_another_server():
         FileRefused, match="settings.password: enter it again, because it would be sent to a different server"
     ):
         apply({"Shop": wanted}, find_secret=plan.no_secrets)
+
+
+@pytest.mark.parametrize(
+    ("secret", "address"), [(secret, address) for secret, addresses in SENT_TO.items() for address in addresses]
+)
+def test_a_projects_stored_secret_does_not_follow_an_address_to_another_server(secret, address):
+    here, there = VALUES.get(address, ("https://operator.example/v1", "https://mine.example/v1"))
+    named = {secret: {"secret": "name"}}
+    apply({"Shop": {"settings": {address: here, **named}}}, find_secret={"name": "hush-hush"}.get)
+    for settings in ({address: there}, {address: there, **named}):
+        with pytest.raises(FileRefused, match=f"settings.{secret}: enter it again"):
+            apply({"Shop": {"settings": settings}}, find_secret=plan.no_secrets)
+    apply({"Shop": {"settings": {address: there, **named}}}, find_secret={"name": "hush-hush"}.get)
 
 
 def test_a_challenges_secret_travels_by_name():

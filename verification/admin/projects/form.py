@@ -81,9 +81,11 @@ class ProjectForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at 
     def _post_clean(self) -> None:
         """Judge the row when it has its new values."""
         super()._post_clean()  # type: ignore[misc]  # Django's, but not in the stubs
-        found = faults(self.instance, self.changed_data)
+        changed = [name.removeprefix("new_") for name in self.changed_data]
+        found = faults(self.instance, changed)
         if not self.sees_addresses:
-            found |= faults_of_opening(self.instance, self.changed_data)
+            found |= faults_of_opening(self.instance, changed)
         for name, text in found.items():
-            if name in self.fields and name not in self.errors:  # another section's has an error of its own
-                self.add_error(name, text)
+            field = f"new_{name}" if name in SECRETS else name
+            if field in self.fields and field not in self.errors:  # another section's has an error of its own
+                self.add_error(field, text)

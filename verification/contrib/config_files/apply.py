@@ -26,6 +26,7 @@ from verification.core.errors import UserError
 from verification.models import Channel, FallbackStep, ListEntry, MessageTemplate, Project
 from verification.models.audit import change_row, save_changes, set_value
 from verification.models.fields import clean_expiry, clean_language
+from verification.models.project_settings import SECRETS
 from verification.services.projects import hosted_page
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.lists import add_new_entries, clean_value
@@ -106,7 +107,8 @@ def apply_settings(context: ApplyContext, wanted: Mapping[str, Any], path: Path)
             changed.append(name)
     if not changed:
         return
-    found = all_faults(project, changed)
+    kept = {name for name in SECRETS if (wanted.get(name) or {}).get(sections.SECRET) in context.kept}
+    found = all_faults(project, {*changed, *(wanted.keys() & set(SECRETS) - kept)})
     if not context.sees_addresses:
         found |= faults_of_opening(project, changed)
     if found:

@@ -359,3 +359,9 @@ SETTABLE = tuple(name for names in SETTABLE_GROUPS.values() for name in names)
 SECRETS = tuple(
     field.name for group in _GROUPS for field in group._meta.local_fields if isinstance(field, models.BinaryField)
 )  # settings that are stored encrypted and never shown
+SENT_TO: dict[str, tuple[str, ...]] = {  # the settings that name the server which a secret is sent to, if any does
+    "challenge_secret": ("challenge_provider",),
+    "risk_twilio_secret": (),
+    "risk_vonage_key": (),
+    "risk_camara_secret": ("risk_camara_url", "risk_camara_token_url"),
+}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -25,7 +26,7 @@ from verification.core.errors import UserError
 from verification.core.numbers import whole_number
 from verification.core.session_rules import NIST_SESSION_SECONDS
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType, Message, Project, Provider, Session
-from verification.models.project_settings import SECRETS, SETTABLE, Assurance
+from verification.models.project_settings import SECRETS, SENT_TO, SETTABLE, Assurance
 from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
 from verification.services.texts.own import check_name, without_text
 
@@ -39,10 +40,12 @@ CALLED = {
     "risk_camara_url",
     "risk_camara_token_url",
 }  # addresses that the service calls
+ENTER_AGAIN = gettext_lazy("enter it again, because it would be sent to a different server")
 _OPENS_RECIPIENTS = {
     "event_recipients": gettext_lazy("Only members who can see full addresses may turn this on."),
     "event_url": gettext_lazy("Events tell full addresses, so only members who can see them may change this."),
 }
+NOWHERE = {"", ChallengeProvider.ALTCHA}  # values of settings that name servers, to which nothing is sent
 _RULES = {  # by the name of the database's constraint
     "project_code_alphabet": gettext_lazy("code_digits, code_letters: a code needs digits, letters or both."),
 }
@@ -102,7 +105,8 @@ def all_faults(project: Project, changed: Collection[str]) -> dict[str, str]:
 def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     """Return by field why a row must not be saved, beyond what each field refuses by itself.
 
-    ``changed`` names the fields that were set just now. An older value may be over a ceiling that came later.
+    ``changed`` names the fields that were set just now, secrets that were given as they are stored among them. An older
+    value may be over a ceiling that came later.
     """
     judges: dict[str, Callable[[], None]] = {
         "challenge_mode": lambda: check_challenge(project),
@@ -115,7 +119,7 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
     for name in CALLED & set(changed):
         if url := getattr(project, name):
             judges[name] = partial(check_called_url, url)
-    found = {}
+    found = _faults_of_secrets(project, changed)
     for name in CEILINGS.keys() & set(changed):
         judges[name] = partial(require_below_ceiling, name, getattr(project, name))
     for name, judge in judges.items():
@@ -124,6 +128,34 @@ def faults(project: Project, changed: Collection[str]) -> dict[str, str]:
         except UserError as error:
             found[name] = str(error)
     return found
+
+
+def server_of(value: object) -> str:
+    """Return the part of a setting that decides which server is meant: of a URL without path and query."""
+    text = str(value).lower()
+    parts = urlsplit(text)
+    if not parts.netloc:
+        return text
+    port = {"https": ":443", "http": ":80"}.get(parts.scheme, "")
+    return f"{parts.scheme}://{parts.netloc.removesuffix(port)}"
+
+
+def _faults_of_secrets(project: Project, changed: Collection[str]) -> dict[str, str]:
+    """Return the stored secrets that would go to another server than they were entered for.
+
+    Whoever may change an address could else have a secret that no page shows sent to a server of their own.
+    """
+    kept = [name for name in SENT_TO if name not in changed and getattr(project, name)]
+    at_risk = {name: SENT_TO[name] for name in kept if not set(changed).isdisjoint(SENT_TO[name])}
+    before = Project.objects.filter(pk=project.pk).first() if at_risk else None
+    if before is None:
+        return {}
+
+    def is_moved(address: str) -> bool:
+        server = server_of(getattr(project, address))
+        return server not in NOWHERE and server != server_of(getattr(before, address))
+
+    return {name: str(ENTER_AGAIN) for name, addresses in at_risk.items() if any(map(is_moved, addresses))}
 
 
 def faults_of_opening(project: Project, changed: Collection[str]) -> dict[str, str]:

@@ -6,7 +6,6 @@ import json
 import logging
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import transaction
@@ -25,6 +24,7 @@ from verification.core.ids import generate_hook_secret
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.models.channels import DEFAULT_PRIORITY
 from verification.services.projects.ceilings import require_budget_below_ceiling
+from verification.services.projects.settings import ENTER_AGAIN, server_of
 from verification.services.providers import capacity
 from verification.services.providers.http_client import http_client
 from verification.services.providers.store import ProviderStore
@@ -149,7 +149,7 @@ def store_settings(provider: Provider, values: Mapping[str, object]) -> None:
     plain, secret = registry.split_secrets(provider.type, cleaned)
     kept = [name for name, value in stored.items() if value and name not in given]
     if kept and _servers(provider.type, plain) != _servers(provider.type, provider.settings):
-        raise SettingsInvalid(dict.fromkeys(kept, _("enter it again, because it would be sent to a different server")))
+        raise SettingsInvalid(dict.fromkeys(kept, str(ENTER_AGAIN)))
     provider.settings = plain
     if secret != stored or plain != before:
         provider.checked_at = None  # the last check was of other settings
@@ -175,12 +175,8 @@ def _servers(provider_type: str, values: Mapping[str, Any]) -> list[str]:
     """Return the servers that an account's secrets go to."""
     servers = []
     for setting in registry.adapter_class(provider_type).declared:
-        value = str(values.get(setting.name, setting.default))
-        if setting.kind is SettingKind.URL:
-            parts = urlsplit(value)
-            servers.append(f"{parts.scheme}://{parts.netloc}".lower())
-        elif setting.kind is SettingKind.HOST:
-            servers.append(value.lower())
+        if setting.kind in (SettingKind.URL, SettingKind.HOST) or setting.is_of_server:
+            servers.append(server_of(values.get(setting.name, setting.default)))
     return servers
 
 
