@@ -17,6 +17,7 @@ COPY . .
 RUN groupadd --system --gid 10001 watchword \
     && useradd --system --uid 10001 --gid 10001 --no-create-home watchword \
     && find . \( ! -perm -o=r -o -type d ! -perm -o=x \) -exec chmod a+rX {} + \
+    && python -c "from verification.core import catalogues; catalogues.compile_catalogues()" \
     && python -m compileall -q config providers verification \
     && install --directory --owner=watchword --mode=0700 /metrics
 USER 10001:10001

@@ -44,7 +44,9 @@ def pytest_configure(config):
     from django.conf import settings
 
     from tests.cluster import with_migrations
+    from verification.core.catalogues import compile_catalogues
 
+    compile_catalogues()
     # The real one takes half a second for a password, on purpose.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     if not settings.DATABASE_URL:

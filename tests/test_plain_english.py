@@ -13,7 +13,6 @@ import re
 import tomllib
 from pathlib import Path
 
-import polib
 import pytest
 
 from verification.api.reference.views import description
@@ -71,33 +70,8 @@ GUIDES = (
 )
 UNREAD = re.compile(r"^```.*?^```|`[^`]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE)  # code, and where links lead
 
-CATALOGUE = ROOT / "verification/locale/ru/LC_MESSAGES/django.po"  # of any language: all have the panel's English
-LIBRARIES = "verification/admin/base/library_words.py"  # words of Django and of the theme
-
-# Folders and files whose texts people read outside of the panel's pages.
-SOURCES = (
-    "config",
-    "providers",
-    "verification/core",
-    "verification/worker",
-    "verification/management",
-    "verification/checks.py",
-    "verification/services/analytics/collapses.py",
-    "verification/services/analytics/cost_budgets.py",
-    "verification/services/analytics/digest.py",
-    "verification/services/analytics/impact.py",
-    "verification/services/analytics/outages.py",
-    "verification/services/delivery",
-    "verification/services/maintenance",
-    "verification/services/manual",
-    "verification/services/notifications",
-    "verification/services/protection",
-    "verification/services/providers",
-    "verification/services/sessions",
-    "verification/services/users/invitations.py",
-    "verification/contrib",
-)
-PANEL = {"admin.py", "test_logins.py"}  # pages of the panel in an app of contrib/
+SOURCES = ("config", "providers", "verification")
+TRANSLATED = re.compile(r"{% translate \"([^\"]*)\"|{% blocktranslate.*?%}(.*?){% endblocktranslate %}", re.DOTALL)
 
 
 def literals(path):
@@ -119,17 +93,16 @@ def literals(path):
 
 def python_texts():
     for source in SOURCES:
-        base = ROOT / source
-        for path in sorted(base.rglob("*.py") if base.is_dir() else [base]):
-            if path.name not in PANEL:
-                yield from ((f"{path.relative_to(ROOT)}:{line}", text) for line, text in literals(path))
+        for path in sorted((ROOT / source).rglob("*.py")):
+            if path.name == "library_words.py":  # of Django and of the theme
+                continue
+            yield from ((f"{path.relative_to(ROOT)}:{line}", text) for line, text in literals(path))
 
 
-def panel_texts():
-    for entry in polib.pofile(CATALOGUE):
-        places = [f"{path}:{line}" for path, line in entry.occurrences]
-        if LIBRARIES not in {path for path, _line in entry.occurrences}:
-            yield from ((places[0], text) for text in (entry.msgid, entry.msgid_plural) if text)
+def template_texts():
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        for texts in TRANSLATED.findall(path.read_text(encoding="utf-8")):
+            yield str(path.relative_to(ROOT)), "".join(texts)
 
 
 def other_texts():
@@ -228,7 +201,7 @@ def test_no_text_has_a_turn_of_the_dialect():
         f"{place}: {text.strip()[:160]!r}: {hit}"
         for place, text in (
             *python_texts(),
-            *panel_texts(),
+            *template_texts(),
             *other_texts(),
             *api_texts(),
             *guide_texts(),

@@ -1,4 +1,4 @@
-"""Pip installs what `requirements/lock` wrote from the .in files: everything by version and hash."""
+"""Pip installs what `requirements/lock` wrote from pyproject.toml: everything by version and hash."""
 
 import json
 import re
@@ -16,22 +16,27 @@ FOLDER = ROOT / "requirements"
 PIN = re.compile(r"^([a-z0-9._-]+)(?:\[[a-z,]+\])?==(\S+)", re.MULTILINE)
 
 
-def asked_for(name):
-    """The pins of one .in file and of those that it includes."""
-    text = (FOLDER / f"{name}.in").read_text()
-    included = re.findall(r"^-r ([a-z]+)\.in$", text, re.MULTILINE)
-    return dict(PIN.findall(text)) | {package: pin for other in included for package, pin in asked_for(other).items()}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+SERVICE = PROJECT["project"]["dependencies"]
+ASKED_FOR = {
+    "local": [*SERVICE, *EXTRAS["embedded"]],
+    "production": [*SERVICE, *EXTRAS["vendors"], *EXTRAS["traces"], *EXTRAS["sentry"]],
+    "dev": [*SERVICE, *EXTRAS["embedded"], *EXTRAS["vendors"], *PROJECT["dependency-groups"]["dev"]],
+    "site": PROJECT["dependency-groups"]["site"],
+}
 
 
 def locked(name):
     return dict(PIN.findall((FOLDER / f"{name}.txt").read_text()))
 
 
-@pytest.mark.parametrize("name", ["local", "production", "dev", "site"])
+@pytest.mark.parametrize("name", ASKED_FOR)
 def test_a_lock_holds_what_was_asked_for_and_every_file_by_its_hash(name):
     pins = locked(name)
-    assert len(asked_for(name)) < len(pins)
-    assert {package: pins.get(package) for package in asked_for(name)} == asked_for(name)
+    asked_for = dict(PIN.findall("\n".join(ASKED_FOR[name])))
+    assert len(asked_for) < len(pins)
+    assert {package: pins.get(package) for package in asked_for} == asked_for
     requirements = re.split(r"(?m)^(?=[a-z])", (FOLDER / f"{name}.txt").read_text())[1:]
     assert [text for text in requirements if not re.search(r"--hash=sha256:[0-9a-f]{64}", text)] == []
 

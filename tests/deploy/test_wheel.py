@@ -30,23 +30,6 @@ PACKAGING = {
 }
 
 
-def pins(name):
-    """The lines of one .in file by themselves, without those of the files that it includes."""
-    return re.findall(r"(?m)^[a-z].*$", (ROOT / "requirements" / f"{name}.in").read_text())
-
-
-def test_the_wheel_asks_for_what_the_lists_name():
-    extras = PROJECT["project"]["optional-dependencies"]
-    assert PROJECT["project"]["dependencies"] == pins("base")
-    assert extras == {
-        "embedded": pins("local"),
-        "vendors": pins("vendors"),
-        "sentry": pins("production"),
-        "traces": pins("traces"),
-        "mcp": pins("mcp"),
-    }
-
-
 def test_the_commands_of_the_wheel_and_of_the_client_have_names_of_their_own():
     client = tomllib.loads((ROOT / "packages" / "watchword-python" / "pyproject.toml").read_text())
     assert not client["project"]["scripts"].keys() & PROJECT["project"]["scripts"].keys()

@@ -120,7 +120,11 @@ class AlertService(models.Model):
     told_at = models.DateTimeField(null=True, editable=False)
     tried_at = models.DateTimeField(null=True, editable=False, help_text="The last try, whether or not it worked.")
     error = models.CharField(
-        max_length=200, blank=True, default="", editable=False, help_text="Why it was last not told; empty if it was."
+        max_length=200,
+        blank=True,
+        default="",
+        editable=False,
+        help_text="Why the last one failed; empty if it did not.",
     )
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)
 

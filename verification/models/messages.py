@@ -128,7 +128,7 @@ class Message(Requested):
     lost_leases = models.SmallIntegerField(default=0, help_text="How often a worker died with it.")
     claimed_at = models.DateTimeField(null=True)
     is_handed_over = models.BooleanField(
-        default=False, db_default=False, help_text="Left to a worker that holds its provider's connection."
+        default=False, db_default=False, help_text="Left to a worker with a connection to its provider."
     )
     subnet = models.CharField(max_length=NETWORK_MAX_LENGTH, default="", db_default="")
     traceparent = models.CharField(  # null wherever no traces are sent
@@ -225,7 +225,7 @@ class DeliveryAttempt(models.Model):
         blank=True,
         default="",
         db_default="",
-        help_text="Why this provider was asked.",
+        help_text="Why this provider was tried.",
     )
     segments = models.PositiveSmallIntegerField(null=True, help_text="SMS that it is billed as; null if not sent.")
     price = models.DecimalField(

@@ -74,7 +74,7 @@ class Session(Requested):
         blank=True,
         db_default="",
         default="",
-        help_text="Why its code did not go out when it was last asked for: an outcome or a rule of the decision log.",
+        help_text="Why its code did not go out at the last request: an outcome or a rule of the decision log.",
     )
     link_payload = models.CharField(max_length=64, help_text="The one-time payload of the messenger's deep link.")
     is_open = models.BooleanField(default=True, help_text="False once verified, or replaced by a later session.")
@@ -85,7 +85,10 @@ class Session(Requested):
     attempts = models.SmallIntegerField(default=0)
     attempts_max = models.SmallIntegerField()
     subnet = models.CharField(
-        max_length=NETWORK_MAX_LENGTH, default="", db_default="", help_text="Whence it was asked for, as in WrongCode."
+        max_length=NETWORK_MAX_LENGTH,
+        default="",
+        db_default="",
+        help_text="The origin of the request, as in WrongCode.",
     )
     created_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField()

@@ -93,7 +93,7 @@ def _lag() -> float:
     except (DatabaseError, InterfaceError) as error:
         connection.close()
         _away.record_failure()
-        log.warning("The replica is away; the panel reads the primary. (%s)", sql.reason(error))
+        log.warning("The replica does not answer; the panel reads the primary. (%s)", sql.reason(error))
         return float("inf")
     _away.record_success()
     return behind

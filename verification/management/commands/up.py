@@ -21,6 +21,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from config.processes.supervisor import SIGNALS, TICK_SECONDS, Processes, claim
 from config.processes.web import require_free, server_command
+from verification.core.catalogues import compile_catalogues
 from verification.management.base import WatchwordCommand, add_threads, aligned, whole
 
 MAX_DEFAULT_WORKERS = 4
@@ -81,6 +82,7 @@ class Command(WatchwordCommand):
         lock = claim(settings.HOME_DIR, url)
         require_free(host, port)
         self.say("Watchword is starting ...")
+        compile_catalogues()
         if not MigrationRecorder(connection).has_table():
             self.say("The database is new: creating its tables takes about half a minute ...")
         call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
