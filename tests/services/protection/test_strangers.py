@@ -174,17 +174,50 @@ def test_that_the_owner_of_a_number_verifies_elsewhere_settles_no_guess(api, out
 
 
 def test_ten_right_codes_explain_a_wrong_one(api, project, outbox):
-    project.set(guess_assumed=1)
+    project.set(guess_assumed=2)
     guess(api, 3)
+    guess(api, network=network(2))
     for _ in range(9):
         enter(api, outbox, network=network(1))
     assert problem(guess(api)) == REFUSED
     enter(api, outbox, network=network(1))
     enter(api, outbox, network=network(1))
-    assert problem(guess(api)) == REFUSED  # of the project they explain one, and there were three
+    assert problem(guess(api)) == REFUSED  # of the project they explain one, and there were four
     for _ in range(10):
         enter(api, outbox, network=network(1))
     assert problem(guess(api)) == (400, "invalid_code")
+
+
+def rights(project, number, network):
+    """Right codes of recipients of a guesser's own."""
+    VerifyToken.objects.bulk_create(
+        VerifyToken(
+            digest=f"{next(_numbers):032d}".encode(),
+            project=project.row,
+            session_id=session_id,
+            recipient=Session.objects.get(pk=session_id).recipient,
+            subnet=subnet_of(load_project(project.id), network),
+            expires_at=timezone.now() + timedelta(minutes=1),
+        )
+        for session_id in make_sessions(project, number)
+    )
+
+
+def test_right_codes_of_a_guessers_own_recipients_buy_no_guesses_without_an_end(project):
+    """All from one IPv6 /48, as one subscriber has."""
+    project.set(guess_assumed=10)
+    rights(project, 600, "2a00:1450:4001::1")
+    sessions = make_sessions(project, 100)
+    assert compared(project, [(each, f"2a00:1450:4001:{n:x}::1") for n, each in enumerate(sessions)]) <= 21
+
+
+def test_nor_does_a_subnet_that_verifies_much_guess_all_day(project):
+    project.set(guess_assumed=10, guess_subnet_day=15)
+    rights(project, 600, HOME)
+    sessions = make_sessions(project, 100)
+    compared(project, [(each, HOME) for each in sessions[:20]])
+    clock.forward(301)
+    assert compared(project, [(each, HOME) for each in sessions[20:]]) <= 5
 
 
 def test_right_codes_of_test_logins_explain_nothing(api, project):

@@ -20,7 +20,8 @@
 --   calm    `subnet_day`
 --   attack  `subnet_tries`: the unsettled wrong codes of all strangers exceed `assumed`
 --   heavy   1, unless a right code came from the subnet within 30 days: they exceed `heavy`
--- Every ten right codes of a subnet (of the project) explain one unsettled wrong code more of the subnet (the project).
+-- Every ten right codes of a subnet (of the project) explain one unsettled wrong code more of the subnet (the project), but
+-- at most `assumed` of them: whoever verifies mailboxes of their own must not buy guesses without an end.
 -- Only committed checks are seen, so the checks in flight may overshoot the numbers.
 CREATE OR REPLACE FUNCTION judge_stranger(
     p_project bigint, p_subnet text, p_limits jsonb, p_now timestamptz, OUT retry_after integer, OUT figures jsonb
@@ -76,7 +77,7 @@ BEGIN
         WHERE project_id = p_project AND subnet <> '' AND test_login IS NULL
           AND (subnet, created_at) > (p_subnet, v_since) AND (subnet, created_at) <= (p_subnet, v_latest)
         ORDER BY subnet, created_at
-        LIMIT v_rights_for_one * (v_wrong - v_tries + 1)
+        LIMIT v_rights_for_one * least(v_wrong - v_tries + 1, v_assumed)
     ) AS explaining;
     IF v_wrong < v_tries + v_right / v_rights_for_one THEN
         RETURN;
@@ -120,7 +121,7 @@ BEGIN
         WHERE project_id = p_project AND subnet <> '' AND test_login IS NULL
           AND created_at > v_since AND created_at <= latest_past(p_now)
         ORDER BY created_at
-        LIMIT v_rights_for_one * (v_wrong - p_assumed)
+        LIMIT v_rights_for_one * least(v_wrong - p_assumed, p_assumed)
     ) AS explaining;
     RETURN v_wrong - v_right / v_rights_for_one;
 END
