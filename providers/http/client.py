@@ -147,9 +147,6 @@ class HttpClient:
                     timeout=Timeout(connect=timeout.connect, read=None),
                     preload_content=False,
                 )
-                if response.status < 200:
-                    response.close()
-                    raise NoAnswer(f"{target.host}: the answer is only a provisional one")
                 answered = _read_body(response, wants_body=wants_body)
             except HTTPError:
                 raise NoAnswer(f"{target.host}: {_why_no_answer()}") from None

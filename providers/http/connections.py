@@ -1,12 +1,14 @@
-"""The connections of urllib3, with three changes: the guard opens them, a deadline bounds them, an answer ends them.
+"""The connections of urllib3, with some changes: the guard opens them, a deadline bounds them, an answer ends them.
 
 urllib3's own time-outs begin anew with every byte. Our sockets look at the caller's :func:`within` before each wait, so
 that a call ends in time whatever trickles. They stop reading after ``MAX_ANSWER_BYTES``. A connection on which anything
-follows the end of an answer is not used again: no later request may take that for its answer.
+follows the end of an answer is not used again: no later request may take that for its answer. Of the interim answers
+before it (RFC 9110, 15.2) Python's own reader passes over 100 alone; ours passes over all.
 """
 
 from __future__ import annotations
 
+import http.client
 import io
 import logging
 import math
@@ -86,10 +88,23 @@ class _Reader(io.BufferedReader):
         super().close()
 
 
+class FinalAnswer(http.client.HTTPResponse):
+    """An answer after all that are only interim (1xx). We ask for no other protocol, so 101 is one of them."""
+
+    headers: http.client.HTTPMessage | None
+
+    def begin(self) -> None:
+        super().begin()
+        while self.status < 200:
+            self.headers = None  # else it counts as begun
+            super().begin()
+
+
 class GuardedConnection(HTTPConnection):
     """A connection that the guard opens."""
 
     scheme = "http"
+    response_class = FinalAnswer
     sock: DeadlineSocket | None
 
     def __init__(self, *arguments: Any, guard: Guard, **options: Any) -> None:

@@ -156,7 +156,7 @@ def test_it_unpacks_what_was_packed_unasked(door, server):
         fake.drip_headers(),
         fake.drip_body(),
         fake.drip(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n"),
-        fake.drip(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        fake.drip(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n"),
         fake.hang_up(),
         fake.reset(),
         fake.reset(b"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nabc"),
@@ -201,7 +201,7 @@ def test_it_reads_what_old_gateways_write(door, server, answer):
         b"HTTP/1.1 200 OK\r\n" + (b"x-a: " + b"b" * 60_000 + b"\r\n") * 90 + b"Content-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;" + b"b" * 20_000_000,
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n" + b"x-a: b\r\n" * 100_000 + b"\r\n",
-        b"HTTP/1.1 100 Continue\r\n\r\n" * 100_000 + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+        b"HTTP/1.1 103 Early Hints\r\n\r\n" * 100_000 + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
     ],
 )
 def test_it_stops_reading_what_is_no_body(door, server, answer):
@@ -253,11 +253,29 @@ def test_a_body_that_nobody_wants_is_not_waited_for_and_costs_no_connection_if_i
     assert [request.connection for request in server.requests] == [1, 2, 2]
 
 
-@pytest.mark.parametrize("status", [101, 102, 103])
-def test_a_provisional_answer_alone_leaves_the_outcome_unknown(door, server, status):
+@pytest.mark.parametrize("status", [100, 101, 102, 103, 104, 199])
+def test_an_interim_answer_alone_leaves_the_outcome_unknown(door, server, status):
     server.script(fake.raw(b"HTTP/1.1 %d Wait\r\n\r\n" % status))
     with pytest.raises(NoAnswer):
         door.request("POST", server.url, json={})
+
+
+@pytest.mark.parametrize("final", [200, 204, 500])
+def test_the_final_answer_counts_after_any_interim_ones_and_the_connection_is_kept(door, server, final):
+    interim = b"HTTP/1.1 %d Wait\r\nLink: </a>\r\nConnection: close\r\nContent-Length: 9\r\nX-Ref: c\r\n\r\n"
+    answer = b"".join(interim % status for status in (100, 101, 102, 103, 103, 199))
+    body = b"" if final == 204 else b"{}"
+    answer += b"HTTP/1.1 %d Done\r\nX-Ref: a\r\nContent-Length: %d\r\n\r\n" % (final, len(body)) + body
+    server.script(fake.raw(answer, keep=True))
+    read = door.request("POST", server.url, json={})
+    assert (read.status, read.headers, read.body) == (final, {"x-ref": "a", "content-length": str(len(body))}, body)
+    assert door.request("POST", server.url, json={}).status == 200
+    assert [request.connection for request in server.requests] == [1, 1]
+
+
+def test_an_interim_answer_does_not_end_a_call_that_waits_for_the_headers_alone(door, server):
+    server.script(fake.raw(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 410 Gone\r\nContent-Length: 0\r\n\r\n"))
+    assert door.request("POST", server.url, json={}, wants_body=False).status == 410
 
 
 def test_a_server_that_does_not_read_leaves_the_outcome_unknown(door):

@@ -11,7 +11,7 @@ from django.core import signing
 from providers.http import tls
 from tests import factories
 from tests.fakes.certificates import make_certificate
-from tests.fakes.http_server import FakeHttpServer, answer
+from tests.fakes.http_server import FakeHttpServer, answer, raw
 from tests.live import free_port
 from verification.services.maintenance.doctor import visits
 from verification.services.maintenance.doctor.findings import Aims
@@ -137,6 +137,11 @@ def test_a_visit_by_tls_sees_the_certificate_and_its_header_says_who_visits(http
 def test_a_certificate_that_nobody_vouches_for_is_found(tmp_path):
     with FakeHttpServer(tls=make_certificate(tmp_path, "localhost").server_context()) as server:
         assert findings_of(f"https://localhost:{server.port}") == {"certificate-refused"}
+
+
+def test_an_early_hint_of_a_proxy_is_not_the_answer():
+    with FakeHttpServer(default=raw(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 404 Not Found\r\n\r\n")) as server:
+        assert visits.visit(server.url).status == 404
 
 
 def test_a_server_that_is_not_ours_is_found():

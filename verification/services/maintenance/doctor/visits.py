@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from django.core import signing
 
 from providers.http import tls
+from providers.http.connections import FinalAnswer
 
 PATH = "/readyz"  # where a visitor with our key is told how it is seen
 HEADER = "X-Watchword-Visit"
@@ -79,6 +80,7 @@ def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = 
         connection = http.client.HTTPSConnection(host, parts.port, timeout=ANSWER_SECONDS, context=tls.context())
     else:
         connection = http.client.HTTPConnection(host, parts.port, timeout=ANSWER_SECONDS)
+    connection.response_class = FinalAnswer  # a proxy may send hints first
     with contextlib.closing(connection):
         try:
             connection.connect()
