@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
 PHONE = "+4915112345678"
+OTHER_PHONE = "+4915187654321"  # of the same user, or of somebody else
 MAIL = "user@example.com"
 CODE = "314159"
 USER_ADDRESS = "203.0.113.7"
@@ -79,7 +80,7 @@ def bare(body, secret):
     return {"authorization": secret}
 
 
-def supabase_sms(to, code, uuid="7b5c1a4e-0d1f-4a7e-9a55-3f6f1c1f2f10"):
+def supabase_sms(to, code, uuid="7b5c1a4e-0d1f-4a7e-9a55-3f6f1c1f2f10", user=None, sms=None):
     return {
         "metadata": {
             "uuid": uuid,
@@ -97,8 +98,9 @@ def supabase_sms(to, code, uuid="7b5c1a4e-0d1f-4a7e-9a55-3f6f1c1f2f10"):
             "user_metadata": {},
             "identities": [],
             "is_anonymous": False,
+            **(user or {}),
         },
-        "sms": {"otp": code, "sms_type": "sms", "phone": to.removeprefix("+")},
+        "sms": {"otp": code, "phone": to.removeprefix("+"), **(sms or {})},
     }
 
 
@@ -123,19 +125,19 @@ def supabase_email(to, code, kind="magiclink", uuid="0c2f9b9e-58e3-4a5d-9a3e-2f9
     }
 
 
-def logto(to, code, kind="SignIn", **payload):
+def logto(to, code, kind="SignIn", ip=USER_ADDRESS, **payload):
     return {
         "to": to,
         "type": kind,
         "payload": {"code": code, "locale": "de-AT", "uiLocales": "de-AT de", **payload},
-        "ip": USER_ADDRESS,
+        "ip": ip,
     }
 
 
-def zitadel_sms(to, code):
+def zitadel_sms(to, code, event="user.human.phone.code.added", **args):
     return {
         "contextInfo": {
-            "eventType": "user.human.phone.code.added",
+            "eventType": event,
             "provider": {"id": "285181292935381355", "description": "Watchword"},
             "recipientPhoneNumber": to,
         },
@@ -157,6 +159,7 @@ def zitadel_sms(to, code):
             "verifiedPhone": "",
             "loginNames": ["gigi@zitadel.example"],
             "userName": "gigi",
+            **args,
         },
     }
 
@@ -198,6 +201,10 @@ def fusionauth(to, code):
     }
 
 
+def fusionauth_before_1_67(to, code):
+    return {name: value for name, value in fusionauth(to, code).items() if name != "code"}
+
+
 def okta(to, code, channel="SMS"):
     return {
         "eventId": "uS5871kJThSaU8qlA1LTcg",
@@ -210,7 +217,12 @@ def okta(to, code, channel="SMS"):
         "requestType": "com.okta.user.telephony.pre-enrollment",
         "data": {
             "context": {"request": {"id": "reqRgSk8IBBRhuo0YdlEDTmUw", "method": "POST"}},
-            "userProfile": {"firstName": "test", "lastName": "user", "login": "test.user@okta.example"},
+            "userProfile": {
+                "firstName": "test",
+                "lastName": "user",
+                "login": "test.user@okta.example",
+                "mobilePhone": OTHER_PHONE,
+            },
             "messageProfile": {
                 "msgTemplate": f"Your code is {code}",
                 "phoneNumber": to,
@@ -241,6 +253,7 @@ FAR = {
     "zitadel otp": Far("zitadel", zitadel_otp, zitadel_signature, code="72910385"),
     "authentik": Far("authentik", authentik, basic),
     "fusionauth": Far("fusionauth", fusionauth, basic),
+    "fusionauth before 1.67": Far("fusionauth", fusionauth_before_1_67, basic),
     "okta": Far("okta", okta, bare, has_id=True),
     "keycloak json": Far("keycloak", keycloak, bearer),
     "keycloak form": Far("keycloak", keycloak, basic, content_type="application/x-www-form-urlencoded"),

@@ -4,7 +4,17 @@ import json
 
 import pytest
 
-from tests.contrib.connections.payloads import CODE, FAR, MAIL, PHONE, Sent, supabase_email, webhook_headers
+from tests.contrib.connections.payloads import (
+    CODE,
+    FAR,
+    MAIL,
+    OTHER_PHONE,
+    PHONE,
+    Sent,
+    fusionauth_before_1_67,
+    supabase_email,
+    webhook_headers,
+)
 from tests.fakes.http_server import FakeHttpServer
 from verification.contrib.connections import registry
 from verification.core import caching
@@ -114,7 +124,7 @@ def test_a_refusal_has_the_systems_form_and_no_reason(connect, name):
 )
 def test_what_cannot_be_sent_is_refused_and_the_log_says_why(connect, outbox, name, change, reason):
     far = FAR[name]
-    if far.system == "keycloak" and "code" in change:
+    if (far.system == "keycloak" or far.body is fusionauth_before_1_67) and "code" in change:
         reason = "the text contains no code"
     connected = connect(far)
     answered = connected.call(**change)
@@ -153,6 +163,12 @@ def test_invisible_characters_around_a_number_make_it_no_other(connect, outbox, 
 @pytest.mark.parametrize("to", ["٤٧٩٤٥٦٧٨٩٠", "\uff0b4794567890", "00+4794567890", "tel:+4794567890", "004794567890"])
 def test_no_other_writing_of_a_number_is_repaired(connect, outbox, name, to):
     assert connect(FAR[name]).call(to=to).status_code == 400
+
+
+@every_system
+def test_without_its_recipient_a_call_sends_to_nobody_else(connect, outbox, name):
+    assert connect(FAR[name]).call(to="").status_code == 400
+    assert outbox.messages == []
 
 
 @every_system
@@ -200,6 +216,65 @@ def test_supabases_mail_without_a_code_is_refused(connect, outbox, kind):
     assert "no code" in Decision.objects.get(rule="connection").subject
 
 
+@pytest.mark.parametrize(("token", "token_new"), [(CODE, ""), ("", CODE)])
+def test_supabases_user_without_an_address_gets_the_one_code_for_the_first(connect, outbox, token, token_new):
+    change = {"kind": "email_change", "to": "", "code": token, "token_new": token_new}
+    assert connect(FAR["supabase_email"]).call(**change, user={"new_email": MAIL}).status_code == 200
+    assert [(sent.to, sent.code) for sent in outbox.messages] == [(MAIL, CODE)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "email_change"},
+        {"kind": "email_change", "to": "", "token_new": "271828", "user": {"new_email": MAIL}},
+        {"kind": "email_change", "code": "", "user": {"new_email": MAIL}},
+        {"kind": "reauthentication", "to": "", "user": {"new_email": MAIL, "phone": PHONE}},
+        {"kind": "signup", "to": "", "user": {"new_email": MAIL}},
+    ],
+)
+def test_supabases_mail_that_names_nobody_goes_to_nobody_else(connect, outbox, change):
+    assert connect(FAR["supabase_email"]).call(**change).status_code == 400
+    assert outbox.messages == []
+
+
+CHANGE = {"phone": PHONE[1:], "new_phone": OTHER_PHONE[1:]}
+
+
+@pytest.mark.parametrize(
+    ("user", "sms", "sent_to"),
+    [
+        (CHANGE, {"phone": OTHER_PHONE[1:]}, OTHER_PHONE),
+        (CHANGE, {"phone": "", "sms_type": "phone_change"}, OTHER_PHONE),
+        (CHANGE, {"phone": ""}, ""),
+        (CHANGE, {"phone": "", "sms_type": "sms"}, ""),
+        ({"new_phone": PHONE}, {"phone": ""}, PHONE),
+        ({"phone": "", "new_phone": PHONE[1:]}, {"phone": ""}, PHONE),
+        ({}, {"phone": ""}, PHONE),
+        ({}, {"phone": "", "sms_type": "phone_change"}, ""),
+        ({}, {"phone": "", "sms_type": "mfa"}, ""),
+        ({}, {"phone": OTHER_PHONE[1:], "sms_type": "mfa"}, OTHER_PHONE),
+    ],
+)
+def test_supabases_code_goes_to_the_number_that_it_is_for_or_to_none(connect, outbox, user, sms, sent_to):
+    assert connect(FAR["supabase_sms"]).call(user=user, sms=sms).status_code == (200 if sent_to else 400)
+    assert [sent.to for sent in outbox.messages] == ([sent_to] if sent_to else [])
+
+
+@pytest.mark.parametrize(
+    ("event", "args", "sent_to"),
+    [
+        ("user.human.phone.code.added", {"lastPhone": PHONE, "verifiedPhone": OTHER_PHONE}, PHONE),
+        ("user.human.phone.code.added", {"lastPhone": "", "verifiedPhone": OTHER_PHONE}, ""),
+        ("session.otp.sms.challenged", {"lastPhone": PHONE, "verifiedPhone": OTHER_PHONE}, ""),
+        ("user.human.email.code.added", {"lastPhone": PHONE, "lastEmail": MAIL}, ""),
+    ],
+)
+def test_zitadels_other_numbers_and_addresses_are_no_recipients(connect, outbox, event, args, sent_to):
+    connect(FAR["zitadel sms"]).call(to="", event=event, **args)
+    assert [sent.to for sent in outbox.messages] == ([sent_to] if sent_to else [])
+
+
 def test_logtos_invitation_is_refused(connect, outbox):
     connected = connect(FAR["logto email"])
     body = {"to": MAIL, "type": "OrganizationInvitation", "payload": {"link": "https://shop.example/join/1"}}
@@ -212,9 +287,13 @@ def test_logtos_language_is_that_of_the_message(connect, outbox):
     assert outbox.last.language == "de"
 
 
-def test_okta_asks_for_a_call(connect, outbox):
-    connect(FAR["okta"]).call(channel="Voice")
-    assert outbox.last.channel == "voice"
+@pytest.mark.parametrize(
+    ("channel", "sent_over"),
+    [("Voice", "voice"), ("CALL", "voice"), ("VOICE CALL", "voice"), ("sms", "sms"), ("", "sms")],
+)
+def test_okta_asks_for_a_call_by_all_that_is_no_sms(connect, outbox, channel, sent_over):
+    connect(FAR["okta"]).call(channel=channel)
+    assert outbox.last.channel == sent_over
 
 
 def test_a_chosen_channel_counts_more_than_what_okta_asks_for(connect, outbox):
@@ -247,6 +326,33 @@ def test_keycloaks_code_is_taken_out_of_its_text(connect, outbox, pattern, text,
     body = json.dumps({"phone_number": PHONE, "message": text}).encode()
     assert connected.post(far.signed(body, connected.secret)).status_code == (200 if code else 400)
     assert [sent.code for sent in outbox.messages] == ([code] if code else [])
+
+
+@pytest.mark.parametrize("text", ["No code here", "Order 77001 code 123456", ""])
+def test_fusionauths_text_without_one_code_is_refused(connect, outbox, text):
+    far = FAR["fusionauth"]
+    connected = connect(far)
+    body = json.dumps({"phoneNumber": PHONE, "textMessage": text, "type": "SMS"}).encode()
+    assert connected.post(far.signed(body, connected.secret)).status_code == 400
+    assert outbox.messages == []
+
+
+def test_fusionauths_call_without_a_field_for_the_code_is_one(connect, outbox):
+    far = FAR["fusionauth"]
+    connected = connect(far)
+    body = json.dumps({"phoneNumber": PHONE, "message": f"Your code is {CODE}", "type": "Voice"}).encode()
+    assert connected.post(far.signed(body, connected.secret)).status_code == 200
+    assert (outbox.last.channel, outbox.last.code) == ("voice", CODE)
+
+
+@pytest.mark.parametrize("name", ["keycloak json", "generic"])
+@pytest.mark.parametrize("control", ["\n", "\r\n\t", "\x01\x1f"])
+def test_control_characters_that_a_system_does_not_escape_are_read(connect, outbox, name, control):
+    far = FAR[name]
+    connected = connect(far)
+    text = json.dumps(far.body(PHONE, CODE) | {"message": f"Code {CODE}@@shop.example #{CODE}"}).replace("@@", control)
+    assert connected.post(far.signed(text.encode(), connected.secret)).status_code == 200
+    assert outbox.last.code == CODE
 
 
 def test_the_same_signature_serves_no_other_body(connect, outbox):

@@ -12,9 +12,14 @@ import orjson
 from verification.contrib.connections.calls import Call, CallUnreadable
 
 FORM = "application/x-www-form-urlencoded"
+PLACE = "{code}"  # in the text around a code
 MAX_FIELDS = 50  # fields of a form; systems send under ten
 _BARE_PLUS = re.compile(r"=\+(?=[0-9])")  # a number's, which a system did not escape; elsewhere a plus is a space
 MAX_TEXT = 2_000  # characters of a text that is read: a message has a few hundred
+
+
+_CODE = r"(?<![A-Za-z0-9])(?=[A-Za-z]{0,9}[0-9])([A-Za-z0-9]{4,10})(?![A-Za-z0-9])"
+_SPACES_FOR_CONTROLS = bytes.maketrans(bytes(range(1, 32)), b" " * 31)
 
 
 def read_json(body: bytes) -> dict[str, Any]:
@@ -29,9 +34,12 @@ def read_json(body: bytes) -> dict[str, Any]:
 
 
 def read_json_or_form(call: Call) -> dict[str, Any]:
-    """Return the object of JSON, or the fields of a form. Raises :class:`CallUnreadable`."""
+    """Return the object of JSON, or the fields of a form. Raises :class:`CallUnreadable`.
+
+    Systems that glue their JSON together leave line breaks in its texts as they are, which become spaces here.
+    """
     if call.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        return read_json(call.body)
+        return read_json(call.body.translate(_SPACES_FOR_CONTROLS))
     try:
         text = _BARE_PLUS.sub("=%2B", call.body.decode())
         pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
@@ -62,3 +70,16 @@ def required(body: Mapping[str, Any], what: str, *paths: str) -> str:
     if not text:
         raise CallUnreadable(f"there is no {what} at {' or '.join(paths)}")
     return text
+
+
+def code_in(text: str, pattern: str = PLACE) -> str:
+    """Return the text's one code, within the words of a pattern. Raises :class:`CallUnreadable` for none or several.
+
+    It is a word of 4 to 10 letters and digits that holds a digit. The words around it are compared as they stand, so
+    nobody's pattern takes long.
+    """
+    before, _, after = pattern.partition(PLACE)
+    found = set(re.findall(re.escape(before) + _CODE + re.escape(after), text))
+    if len(found) != 1:
+        raise CallUnreadable(f"the text contains {'several codes' if found else 'no code'}")
+    return str(found.pop())

@@ -1,7 +1,8 @@
 """FusionAuth's generic messenger.
 
-Source: FusionAuth/fusionauth-site, ``messengers/generic-messenger.mdx``. A template that shows a code brings it as
-``code`` beside ``phoneNumber``; other messages bring none. Basic and headers of one's own are set on its security tab.
+Source: FusionAuth/fusionauth-site, ``messengers/generic-messenger.mdx``. From version 1.67 on a template that shows a
+code brings it as ``code`` beside ``phoneNumber``; older ones bring it in the text alone. Basic and headers of one's own
+are set on its security tab.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 
 from verification.contrib.connections import base, proofs
 from verification.contrib.connections.base import PastedLine
-from verification.contrib.connections.bodies import required, text_at
+from verification.contrib.connections.bodies import code_in, required, text_at
 from verification.contrib.connections.calls import Call, Handed
 
 
@@ -30,8 +31,8 @@ class System(base.System):
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
         # A voice message has `message` in place of `textMessage`, since its version 1.65.
         channel = "voice" if text_at(body, "message") and not text_at(body, "textMessage") else ""
-        number = required(body, "number", "phoneNumber")
-        return [Handed(to=number, code=required(body, "code", "code"), channel=channel)]
+        code = text_at(body, "code") or code_in(required(body, "code", "textMessage", "message"))
+        return [Handed(to=required(body, "number", "phoneNumber"), code=code, channel=channel)]
 
     def lines(self, url: str, secret: str) -> list[PastedLine]:
         return [

@@ -1,7 +1,8 @@
 """Okta's telephony inline hook.
 
 Source: okta's SDK documentation and samples of ``com.okta.telephony.provider``. It waits for 3 s, and sends by its own
-means where we refuse. ``eventId`` is the same when it tries again.
+means where we refuse. ``eventId`` is the same when it tries again. ``messageProfile.phoneNumber`` is the number of the
+factor; ``userProfile`` has others. What is delivered otherwise than by SMS is a call, as in the samples.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class System(base.System):
         proofs.shared_secret(call, secret)
 
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
-        is_call = "voice" in text_at(body, f"{PROFILE}.deliveryChannel").lower()
+        is_call = text_at(body, f"{PROFILE}.deliveryChannel").upper() not in ("", "SMS")
         return [
             Handed(
                 to=required(body, "number", f"{PROFILE}.phoneNumber"),

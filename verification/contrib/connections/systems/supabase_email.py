@@ -1,7 +1,8 @@
 """Supabase Auth's Send Email hook, of which the code alone is sent: links would need its templates.
 
 Source: supabase/auth, ``internal/hooks/v0hooks`` and ``internal/mailer``. A change of the address may bring two codes:
-``token`` for the present address, and ``token_new`` for the new one. With a single one it goes to the new address.
+``token`` for the present address, and ``token_new`` for the new one. A single one is for the new address, whichever it
+is, and a user who had none before has no present one.
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ class System(supabase_sms.System):
         kind = required(body, "type", "email_data.email_action_type")
         if kind not in WITH_CODE:
             raise CallUnreadable("a mail of this type has no code")
-        codes = [(required(body, "address", "user.email"), text_at(body, "email_data.token"))]
+        token, token_new = text_at(body, "email_data.token"), text_at(body, "email_data.token_new")
+        codes = []
+        if kind != "email_change" or (token and token_new):
+            codes.append((required(body, "address", "user.email"), token))
         if kind == "email_change":
-            changed = required(body, "new address", "user.new_email", "user.email_new", "user.email_change")
-            second = text_at(body, "email_data.token_new")
-            codes = [*codes, (changed, second)] if second else [(changed, codes[0][1])]
+            codes.append((required(body, "new address", "user.new_email"), token_new or token))
         if not all(code for _, code in codes):
             raise CallUnreadable("there is no code at email_data.token")
         return [

@@ -2,7 +2,8 @@
 
 Source: zitadel/zitadel, ``internal/notification/channels/webhook`` and ``pkg/actions/signing.go``. It waits for 5 s.
 The signing key is Zitadel's own: the answer of ``POST /admin/v1/sms/http`` shows it. Codes may hold letters. Where the
-writing of a member is unsure (``OTP`` or ``otp``, the recipient of an SMS), both are read.
+writing of a member is unsure (``OTP`` or ``otp``), all are read. ``args`` has the user's last and verified numbers and
+addresses, which may be others than the recipient; the code of an added number is for the last one.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from verification.contrib.connections.base import PastedLine
 from verification.contrib.connections.bodies import required, text_at
 from verification.contrib.connections.calls import Call, Handed
 
-PHONES = ("contextInfo.recipientPhoneNumber", "args.lastPhone", "args.verifiedPhone")
-MAILS = ("contextInfo.recipientEmailAddress", "args.lastEmail", "args.verifiedEmail")
+RECIPIENTS = ("contextInfo.recipientPhoneNumber", "contextInfo.recipientEmailAddress")
+PHONE_ADDED = "user.human.phone.code.added"
 
 
 class System(base.System):
@@ -32,10 +33,10 @@ class System(base.System):
         proofs.zitadel(call, secret, now=now)
 
     def read(self, body: Mapping[str, Any], call: Call) -> list[Handed]:
-        context = ("contextInfo.recipientPhoneNumber", "contextInfo.recipientEmailAddress")
+        added = ("args.lastPhone",) if text_at(body, "contextInfo.eventType") == PHONE_ADDED else ()
         return [
             Handed(
-                to=text_at(body, *context) or required(body, "recipient", *PHONES, *MAILS),
+                to=required(body, "recipient", *RECIPIENTS, *added),
                 code=required(body, "code", "args.code", "args.Code", "args.OTP", "args.otp", "args.oTP"),
                 language=text_at(body, "args.preferredLanguage", "args.PreferredLanguage"),
             )
