@@ -38,6 +38,11 @@ def test_a_user_who_is_named_counts_as_one_who_calls(api, listed):
     assert problem(create(api, user=None, server=USER)) == (429, "rate_limited")
 
 
+def test_a_listed_servers_own_address_frees_no_user_whom_it_names(api, listed):
+    assert create(api, user=SERVER).status_code == 200
+    assert problem(create(api, user=SERVER)) == (429, "rate_limited")
+
+
 def test_from_anybody_else_the_header_is_ignored(api, listed):
     assert create(api, user=OTHER, server=USER).status_code == 200
     assert problem(create(api, user="not read", server=USER)) == (429, "rate_limited")

@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from verification.api.authentication import KeyAuthentication
 from verification.api.parsers import StrictJSONParser
 from verification.api.permissions import HasApiKey, HasSecretKey
-from verification.core.client_address import client_address
+from verification.core.client_address import ToldAddress, client_address
 from verification.core.errors import FieldError, FieldsInvalid
 from verification.core.networks import is_neighbour, read_address
 from verification.models import KeyKind
@@ -133,7 +133,7 @@ class KeyView(ApiView):
         user = read_address(named)
         if user is None or "%" in named or user.is_multicast or user.is_unspecified or is_neighbour(str(user)):
             raise FieldsInvalid(FieldError(CLIENT_ADDRESS, "invalid", "Give the public IP address of the end user."))
-        return str(user)
+        return ToldAddress(user)
 
     @property
     def idempotency_key(self) -> str | None:

@@ -1,4 +1,4 @@
-"""The address of a request's caller, and the warning where a proxy tells it and nobody reads it."""
+"""The address of a request's caller or end user, and the warning where a proxy tells it and nobody reads it."""
 
 from __future__ import annotations
 
@@ -23,6 +23,20 @@ UNREAD_SECONDS = 86_400  # how long the checks speak of an unread header: a day 
 UNREAD_NOTED_SECONDS = 600.0  # least time between two such lines in the log of one process
 
 _WITH_PORT = re.compile(r"\[(?P<ipv6>[^\[\]]*)\](?::[0-9]*)?|(?P<ipv4>[0-9.]*):[0-9]*")
+
+
+class ToldAddress(str):
+    """An end user's address as a customer's system tells it.
+
+    It may be what that system's own caller wrote. So no address frees it from limits, as a private one frees a caller
+    whom we see ourselves; all that are no address share one caller's limits.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def read(cls, text: str) -> ToldAddress:
+        return cls(_read(text))
 
 
 def client_address(request: HttpRequest) -> str:

@@ -28,6 +28,7 @@ from verification.services.delivery import fallback, sweep
 from verification.services.protection.limits import WRONG_PROOFS
 
 pytestmark = pytest.mark.django_db
+SERVER = "81.2.69.10"  # one of the project's own
 LOGTO, SUPABASE, ZITADEL = FAR["logto sms"], FAR["supabase_sms"], FAR["zitadel sms"]
 
 
@@ -296,6 +297,25 @@ def test_the_users_address_is_the_one_that_creates_are_counted_by(connect):
     assert statuses == [200, 200, 429]
     assert Decision.objects.filter(rule="client_address", subject=USER_ADDRESS).exists()
     assert connected.message_subnets() == {"203.0.113.0/24"}
+
+
+@pytest.mark.parametrize(
+    ("told", "subject"),
+    [
+        (f"{USER_ADDRESS}:52044", USER_ADDRESS),
+        (f"::ffff:{USER_ADDRESS}", USER_ADDRESS),
+        ("[2001:db8::7]:443", "2001:db8::/64"),
+        *((own, own) for own in ("10.0.0.1", "127.0.0.1", SERVER)),
+        ("fe80::1%eth0", "fe80::/64"),
+        *((none, "unknown") for none in ("garbage", "10.0.0.1, 127.0.0.1", "localhost", "-")),
+    ],
+)
+def test_no_address_that_is_told_is_free_of_the_limits_by_address(connect, told, subject):
+    connected = connect(LOGTO)
+    connected.project.set(creates_per_address=2, server_addresses=[SERVER])
+    statuses = [connected.call(to=f"+491511234567{number}", ip=told).status_code for number in range(3)]
+    assert statuses == [200, 200, 429]
+    assert Decision.objects.get(rule="client_address").subject == subject
 
 
 def test_where_no_address_is_told_none_is_counted(connect):

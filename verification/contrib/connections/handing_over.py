@@ -10,8 +10,8 @@ from verification.contrib.connections.calls import Call, CallUnreadable, Handed
 from verification.contrib.connections.connections import ConnectionConfig
 from verification.core import crypto
 from verification.core.addresses import Address, AddressInvalid, AddressKind, parse_address
+from verification.core.client_address import ToldAddress
 from verification.core.errors import ApiError, DecisionRecord
-from verification.core.networks import read_address
 from verification.models import ChannelType
 from verification.services.manual import idempotency
 from verification.services.manual.handed_codes import HandedCode, send_handed_code
@@ -57,7 +57,7 @@ def _judge(connection: ConnectionConfig, handed: Handed) -> HandedCode:
         code=handed.code,
         channel_type=connection.channel or _wanted(connection, handed, address),
         language=handed.language,
-        client_address=_client(handed.client_address),
+        client_address=ToldAddress.read(handed.client_address) if handed.client_address else None,
     )
 
 
@@ -65,12 +65,6 @@ def _wanted(connection: ConnectionConfig, handed: Handed, address: Address) -> s
     """Return the channel that the system asks for, if the project has it for this recipient."""
     is_fit = address.kind is not AddressKind.EMAIL and handed.channel != ChannelType.EMAIL
     return handed.channel if handed.channel in connection.project.channels and is_fit else None
-
-
-def _client(text: str) -> str | None:
-    """Return the end user's address as limits count it; None for what is none."""
-    address = read_address(text)
-    return None if address is None else str(address)
 
 
 def _once(connection: ConnectionConfig, handed: Handed, code: HandedCode, place: int, request_id: str) -> int:

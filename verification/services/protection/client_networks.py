@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 
+from verification.core.client_address import ToldAddress
 from verification.core.networks import is_neighbour, read_address
 from verification.services.projects.snapshot import ProjectConfig
 
@@ -25,7 +26,7 @@ def network_of(client_address: str) -> str:
 def counted_network(project: ProjectConfig, client_address: str) -> str:
     """Return the network by which the caller is counted; empty for addresses that many callers share.
 
-    These are loopback, private addresses and the project's own servers.
+    These are loopback, private addresses and the project's own servers, where we see them ourselves.
     """
     return "" if _is_exempt(project, client_address) else network_of(client_address)
 
@@ -48,4 +49,6 @@ def subnet_of(project: ProjectConfig, client_address: str) -> str:
 def _is_exempt(project: ProjectConfig, client_address: str) -> bool:
     if project.is_sandbox:  # many tests run from one address
         return True
+    if isinstance(client_address, ToldAddress):
+        return False
     return str(read_address(client_address)) in project.server_addresses or is_neighbour(client_address)
