@@ -14,7 +14,7 @@ from typing import Any
 import altcha
 
 ALGORITHM = "PBKDF2/SHA-256"  # the widget has it built in
-LIFE_SECONDS = 120  # the life of a puzzle: the age that we allow a hosted vendor's token
+LIFE_SECONDS = 120  # the life of a puzzle
 MAX_TOKEN_CHARACTERS = 8192  # the longest answer that we read; ours have about 700
 
 

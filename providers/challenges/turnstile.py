@@ -16,6 +16,7 @@ _ENDING = "0000000000000000000000000000000AA"
 class Turnstile(base.Vendor):
     verify_url = "https://challenges.cloudflare.com/turnstile/v0/siteverify"
     max_token_characters = 2048
+    max_age_seconds = 300
     dummy_secrets = frozenset({f"{kind}x{_ENDING}" for kind in "123"})
     our_errors = frozenset({"missing-input-secret", "invalid-input-secret", "bad-request"})
     passing_errors = frozenset({"internal-error"})

@@ -1,7 +1,7 @@
 """The vendors' siteverify endpoints on loopback: what they take, refuse and answer, byte for byte.
 
 A token names what is to become of it: ``good…`` passes, ``score-0.1`` passes with that score, ``elsewhere`` was made on
-another host, ``stale`` two minutes and a bit ago; anything else is unknown. One that passed is spent.
+another host, ``stale`` five minutes and a bit ago; anything else is unknown. One that passed is spent.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Siteverify:
         return self._accept(token)
 
     def _accept(self, token: str) -> bytes:
-        solved_at = datetime.now(UTC) - timedelta(seconds=130 if token.startswith("stale") else 5)
+        solved_at = datetime.now(UTC) - timedelta(seconds=310 if token.startswith("stale") else 5)
         host = "evil.example" if token.startswith("elsewhere") else HOST
         if self.vendor == "turnstile":
             return (

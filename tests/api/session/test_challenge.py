@@ -453,6 +453,16 @@ def test_a_secret_for_tests_is_refused_in_production(api, vendor, project, setti
     assert vendor.asked == []
 
 
+def test_a_secret_for_tests_works_on_a_developers_machine_and_is_logged(api, vendor, project, caplog):
+    dummy = "1x0000000000000000000000000000000AA"
+    project.set(challenge_secret=seal_secret(project.row, "challenge_secret", dummy))
+    told = {"success": True, "challenge_ts": "2999-01-01T00:00:00Z", "hostname": "example.com", "action": "test"}
+    vendor.script(fake.answer(200, told), fake.answer(200, told))
+    for to in ("ada@example.com", "bob@example.com"):
+        assert api.create(to, challenge_token="XXXX.DUMMY.TOKEN.XXXX").status_code == 200
+    assert "lets everybody pass" in caplog.text
+
+
 # --- handing out puzzles ---------------------------------------------------------------------------------------------
 
 

@@ -1,6 +1,8 @@
 """The reading of each vendor's answers. The stand-ins speak as the vendors do."""
 
+import json
 import logging
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -32,6 +34,10 @@ def verify(endpoint, token="good", *, site=SITE):
     return VENDORS[endpoint.vendor].verify(site, token, http=door, url=endpoint.url)
 
 
+def ago(seconds):
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+
+
 def verdict(endpoint, token="good", **options):
     return verify(endpoint, token, **options).outcome
 
@@ -47,6 +53,42 @@ def test_a_good_token_passes(vendor):
 def test_the_address_of_the_user_is_not_sent(vendor):
     verify(vendor)
     assert "remoteip" not in vendor.asked[0]
+
+
+@pytest.mark.parametrize("told", ["not-provided", "Not-Provided", "", " ", None, "left out"])
+def test_a_host_that_is_none_decides_nothing_and_the_rest_is_judged(vendor, told):
+    for seconds, expected in ((5, ChallengeOutcome.PASSED), (301, ChallengeOutcome.FAILED)):
+        answer = {"success": True, "challenge_ts": ago(seconds)}
+        vendor.script(fake.answer(200, answer if told == "left out" else answer | {"hostname": told}))
+        assert verdict(vendor) is expected
+
+
+@pytest.mark.parametrize("host", ["not-provided.example", "null", "localhost", ["shop.example"], True])
+def test_any_other_host_is_one(vendor, host):
+    vendor.script(fake.answer(200, {"success": True, "challenge_ts": ago(5), "hostname": host}))
+    assert verdict(vendor) is ChallengeOutcome.FAILED
+
+
+def test_a_token_lives_as_long_as_its_vendor_says(vendor):
+    lives = {"turnstile": 300}.get(vendor.vendor, 120)
+    for seconds, expected in ((lives - 5, ChallengeOutcome.PASSED), (lives + 5, ChallengeOutcome.FAILED)):
+        vendor.script(fake.answer(200, {"success": True, "challenge_ts": ago(seconds), "hostname": HOST}))
+        assert verdict(vendor) is expected
+
+
+def test_with_a_secret_for_tests_the_vendors_own_host_and_action_do_not_count(vendor):
+    secret = min(VENDORS[vendor.vendor].dummy_secrets)
+    answer = {"success": True, "challenge_ts": ago(5), "hostname": "tests.vendor.example", "action": "test"}
+    vendor.script(fake.answer(200, answer), fake.answer(200, answer | {"success": False}))
+    site = Site(SITE_KEY, secret, SITE.hosts)
+    assert [verdict(vendor, site=site) for _ in range(2)] == [ChallengeOutcome.PASSED, ChallengeOutcome.FAILED]
+
+
+def test_an_interim_answer_of_a_vendor_is_read_past(vendor):
+    answer = json.dumps({"success": True, "challenge_ts": ago(5), "hostname": HOST}).encode()
+    head = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(answer)
+    vendor.script(fake.raw(head + answer))
+    assert verify(vendor) == PASSED
 
 
 @pytest.mark.parametrize("token", ["unknown", "elsewhere", "stale"])
