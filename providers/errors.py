@@ -11,8 +11,9 @@ class Outcome(StrEnum):
     Adapters judge a refusal by whose fault it is. The recipient's fault is ``REFUSED`` or ``NO_ACCOUNT`` and ends the
     message. Our fault is ``MISCONFIGURED`` or ``OUT_OF_FUNDS``: it counts against the provider, and the owner is told.
 
-    A refusal that depends on where a message goes is ``DECLINED`` and counts against nobody. Otherwise a caller who
-    asks for codes to such numbers could have the provider set aside for everybody.
+    A refusal that depends on where a message goes, or that no table lists, is nobody's fault: ``DECLINED``,
+    ``POSTPONED`` or ``UNCLEAR``. Otherwise a caller who asks for codes to a few such numbers could have the provider
+    set aside for everybody.
     """
 
     ACCEPTED = "accepted"
@@ -22,10 +23,17 @@ class Outcome(StrEnum):
     NO_ACCOUNT = "no_account"  # the recipient is not on this messenger; dispatch remembers that for a day
     MISCONFIGURED = "misconfigured"  # credentials, sender, text template: the owner must act
     OUT_OF_FUNDS = "out_of_funds"
+    POSTPONED = "postponed"  # surely not sent: this recipient cannot have it now, as their mailbox is full or greylists
     RECIPIENT_LIMITED = "recipient_limited"  # too many messages to this recipient: nobody's fault
     RATE_LIMITED = "rate_limited"  # too many messages from us; with ``retry_after`` if the provider tells it
     TEMPORARY = "temporary"  # surely not sent: may be tried again, here or elsewhere
-    UNKNOWN = "unknown"  # may have been sent: never again at this provider
+    UNKNOWN = "unknown"  # no answer came, so it may have been sent: never again at this provider
+    UNCLEAR = "unclear"  # an answer that says neither yes nor no: as UNKNOWN, but nobody's fault
+
+
+# What a table of refusals says of a word or number that it lacks. A table tells a fault of the provider's or ours by
+# listing it.
+UNLISTED = (Outcome.DECLINED, "a reason that Watchword does not know")
 
 
 def sentence(reason: str) -> str:
@@ -43,7 +51,7 @@ class ProviderError(Exception):
     def __init__(
         self,
         message: str,
-        outcome: Outcome = Outcome.TEMPORARY,
+        outcome: Outcome = UNLISTED[0],
         *,
         provider_status: str = "",
         retry_after: float | None = None,
@@ -62,6 +70,9 @@ class ProviderError(Exception):
 
 class NotConnected(ProviderError):
     """The request never left: refused connection, unknown host, failed TLS handshake. Safe to try again."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Outcome.TEMPORARY)
 
 
 class NoAnswer(ProviderError):

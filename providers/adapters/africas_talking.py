@@ -1,7 +1,9 @@
 """Africa's Talking: codes as SMS to Africa's networks by its bulk messaging.
 
 A refusal comes with a success of HTTP too: the number beside the recipient decides. Where the whole request is refused,
-the list of recipients is empty and a word tells why. A number on a list of the operator's (do not disturb) may be
+the list of recipients is empty and a word tells why. "Sent to 0/1" or a recipient without an id is a refusal as well,
+even if nothing tells why. A sender is registered for some networks only, so where it is not, another provider may do
+better. A number on a list of the operator's (do not disturb) may be
 reached by another provider.
 
 Reports are not signed: only the secret in the webhook address protects them. The address is entered once in the
@@ -25,7 +27,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.errors import UNLISTED, HookForged, HookUnreadable, ProviderError
 from providers.http.client import HttpAnswer, classify_status
 from providers.parsing import answers, hooks, prices
 
@@ -34,7 +36,7 @@ IN_BLACKLIST = 406
 
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     401: (Outcome.DECLINED, "the message is held as a risk"),
-    402: (Outcome.MISCONFIGURED, "the sender is not accepted"),
+    402: (Outcome.DECLINED, "the sender is not accepted there"),
     403: (Outcome.REFUSED, "the recipient's number is not valid"),
     404: (Outcome.DECLINED, "this type of number is not supported"),
     405: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
@@ -68,6 +70,7 @@ _REASONS = {
     "DoNotDisturbRejection": "the recipient is on the operator's do-not-disturb list",
 }
 _SUPPRESSED = frozenset({"UserInBlackList"})
+_SENT_TO_NOBODY = re.compile(r"sent to 0\b", re.IGNORECASE)
 _PHONE = re.compile(r"\+[0-9]{5,15}")
 
 
@@ -164,18 +167,14 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
     data = answers.read_object(answer).get("SMSMessageData")
     if not isinstance(data, dict):
         raise classify_status(answer)
-    recipients = answers.objects(data.get("Recipients"))
-    if not recipients:
-        code = _WORDS.get(str(data.get("Message")))
-        raise classify_status(answer) if code is None else _explain(code)
-    told = recipients[0]
-    code = answers.number(told.get("statusCode"))
-    if code is None:
-        raise classify_status(answer)
-    if code not in _TAKEN:
-        raise _explain(code)
+    words = str(data.get("Message"))
+    told = next(iter(answers.objects(data.get("Recipients"))), {})
+    code = answers.number(told.get("statusCode")) or _WORDS.get(words)
     identity = answers.identity(told.get("messageId"))
-    if identity is None or identity == "None":
+    is_sent = identity not in (None, "None") and not _SENT_TO_NOBODY.search(words)
+    if code not in _TAKEN and (code or not is_sent):
+        raise _explain(code)
+    if code is None or not is_sent:
         raise classify_status(answer)
     currency, amount = _money(told.get("cost"))
     return base.Result(
@@ -187,10 +186,10 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
     )
 
 
-def _explain(code: int) -> ProviderError:
-    outcome, words = _ERRORS.get(code, (Outcome.UNKNOWN, "an unknown error"))
-    text = f"Africa's Talking: {words} (status {code})"
-    return ProviderError(text, outcome, provider_status=str(code), is_suppressed=code == IN_BLACKLIST)
+def _explain(code: int | None) -> ProviderError:
+    outcome, words = _ERRORS.get(code or 0, UNLISTED)
+    text = f"Africa's Talking: {words} (status {code or 'missing'})"
+    return ProviderError(text, outcome, provider_status=str(code or ""), is_suppressed=code == IN_BLACKLIST)
 
 
 def _receipt(word: str, identity: str, reason: str) -> base.Receipt:

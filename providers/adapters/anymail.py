@@ -250,7 +250,7 @@ class Adapter(base.Adapter):
             raise ProviderError(f"{self._service.label}: the mail failed without a reason", Outcome.DECLINED)
         identity = answers.identity(status.message_id)
         if identity is None or not words:
-            raise ProviderError(f"{self._service.label} accepted, but returned no id", Outcome.UNKNOWN)
+            raise self._explain(None, call)
         return base.Result(Outcome.ACCEPTED, identity, is_delivered=not self.settings["has_webhook"])
 
     def _explain(self, error: Exception | None, call: LibraryCall) -> ProviderError:

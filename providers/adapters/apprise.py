@@ -159,7 +159,7 @@ class Adapter(base.Adapter):
         with libraries.sessions_through_door(call):
             plugin = _plugin(_fill(url, message))
             if plugin is None:
-                raise ProviderError("Apprise cannot make a message of this URL", Outcome.MISCONFIGURED)
+                raise ProviderError("Apprise cannot make a message to this recipient of the URL")
             plugin.retry = 0  # whatever the URL says
             plugin.throttle = _do_not_pause
             if not message.code and plugin.overflow_mode == UPSTREAM:  # an alert is cut to what the service takes

@@ -61,7 +61,7 @@ _ERRORS: dict[str, amazon.Refusal] = {
         "the account's protect configuration blocks the recipient",
     ),
     "DESTINATION_PHONE_NUMBER_NOT_VERIFIED": (
-        Outcome.MISCONFIGURED,
+        Outcome.DECLINED,
         "an account in the sandbox can only send to verified numbers",
     ),
     "DESTINATION_PHONE_NUMBER_OPTED_OUT": amazon.OPTED_OUT,
@@ -70,7 +70,7 @@ _ERRORS: dict[str, amazon.Refusal] = {
     "INTERNATIONAL_SENDING_NOT_SUPPORTED": _COUNTRY,
     "INVALID_ARN": _SETTINGS,
     "INVALID_IDENTITY_FOR_DESTINATION_COUNTRY": _SENDER,
-    "INVALID_REQUEST": _SETTINGS,
+    "INVALID_REQUEST": _UNCLEAR,
     "IncompleteSignature": _KEYS,
     "InternalServerException": (Outcome.TEMPORARY, "Amazon has a server error"),
     "InvalidClientTokenId": _KEYS,
@@ -177,7 +177,7 @@ class Adapter(base.Adapter):
         answered = self._ask("send_text_message", **self._parameters(message))
         identity = answers.identity(answered.get("MessageId"))
         if identity is None:
-            raise ProviderError("AWS End User Messaging accepted, but returned no id", Outcome.UNKNOWN)
+            raise ProviderError("AWS End User Messaging accepted, but returned no id", Outcome.UNCLEAR)
         return base.Result(Outcome.ACCEPTED, identity, is_delivered=not is_reported)
 
     def check(self) -> base.Health:

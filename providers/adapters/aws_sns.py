@@ -60,9 +60,9 @@ _ERRORS: dict[str, amazon.Refusal] = {
     "ThrottledException": _SLOW_DOWN,
     "Throttling": _SLOW_DOWN,
     "ThrottlingException": _SLOW_DOWN,
-    "UserErrorException": _REFUSED_REQUEST,
-    "ValidationError": _REFUSED_REQUEST,
-    "ValidationException": _REFUSED_REQUEST,
+    "UserErrorException": _UNCLEAR,
+    "ValidationError": _UNCLEAR,
+    "ValidationException": _UNCLEAR,
 }
 _SENDER = re.compile(r"[0-9A-Za-z-]{1,11}")
 _NUMBER = re.compile(r"\+?[0-9]{5,15}")
@@ -105,7 +105,7 @@ class Adapter(base.Adapter):
         )
         identity = answers.identity(answered.get("MessageId"))
         if identity is None:
-            raise ProviderError("Amazon SNS accepted, but returned no id", Outcome.UNKNOWN)
+            raise ProviderError("Amazon SNS accepted, but returned no id", Outcome.UNCLEAR)
         return base.Result(Outcome.ACCEPTED, identity, is_delivered=True)
 
     def check(self) -> base.Health:

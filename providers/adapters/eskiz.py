@@ -7,8 +7,8 @@ Eskiz takes only texts of approved templates. Receipts are not signed. So beside
 ask Eskiz whether the receipt is true.
 
 All this comes from two clients that agree. UNCONFIRMED: the words of a refused token, so every 401 means one; the words
-of a refused text, so a refusal is ours unless it names the number; the fields of a receipt, so we try the usual names;
-the content of ``country_code`` for other countries, so those are off at first.
+of a refused text, so the field that a refusal names tells whose fault it is; the fields of a receipt, so we try the
+usual names; the content of ``country_code`` for other countries, so those are off at first.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.errors import UNLISTED, HookForged, HookUnreadable, ProviderError
 from providers.http.client import HttpAnswer, Timeouts, classify_status
 from providers.http.deadline import Deadline
 from providers.parsing import answers, gsm, hooks
@@ -60,6 +60,14 @@ _STATUSES = {
     "UNDELIVERABLE": ReceiptStatus.FAILED,
     "DELETED": ReceiptStatus.FAILED,
 }
+_OPEN = frozenset({Outcome.UNKNOWN, Outcome.UNCLEAR})
+# By the field that a refusal names; the first that is there counts.
+_FIELDS: dict[str, tuple[Outcome, str]] = {
+    "mobile_phone": (Outcome.REFUSED, "the number is not valid"),
+    "from": (Outcome.MISCONFIGURED, "the sender is not accepted"),
+    "message": (Outcome.MISCONFIGURED, "the text is not accepted; texts need an approved template"),
+}
+_UNNAMED = (UNLISTED[0], "the number, the text or the sender is not accepted; texts need an approved template")
 _ID_FIELDS = ("request_id", "message_id", "id")
 
 
@@ -199,19 +207,21 @@ class Adapter(base.Adapter):
         try:
             answer = self._request("POST", "/auth/login", deadline, "", form=form)
         except ProviderError as error:
-            is_open = error.outcome is Outcome.UNKNOWN
+            is_open = error.outcome in _OPEN
             raise ProviderError(str(error), Outcome.TEMPORARY if is_open else error.outcome) from None
         data = answers.read_object(answer).get("data")
         token = data.get("token") if isinstance(data, dict) else None
         if 200 <= answer.status < 300 and isinstance(token, str) and _TOKEN.fullmatch(token):
             return token
         failure = classify_status(answer)
-        if failure.outcome is Outcome.UNKNOWN:
+        if failure.outcome in _OPEN:
             failure.outcome = Outcome.TEMPORARY
         if answer.status < 300:
             text = "Eskiz: the login returned no token"
             raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=failure.provider_status)
-        if failure.outcome is Outcome.DECLINED or answer.status == 401:
+        if failure.outcome is Outcome.DECLINED and answer.status == 404:
+            failure.outcome = Outcome.MISCONFIGURED
+        elif failure.outcome is Outcome.DECLINED or answer.status == 401:
             failure = ProviderError(
                 "Eskiz rejects the e-mail address or password",
                 Outcome.MISCONFIGURED,
@@ -251,11 +261,9 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 def _refusal(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
     """Judge a refusal by the name of the field alone, because Eskiz' sentences may quote the number."""
     parts = [data.get("errors"), data.get("message"), data.get("data")]
-    status = str(answer.status)
-    if any(isinstance(part, dict) and "mobile_phone" in part for part in parts):
-        return ProviderError("Eskiz: the number is not valid", Outcome.REFUSED, provider_status=status)
-    text = "Eskiz: the text or the sender is not accepted; texts need an approved template"
-    return ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
+    named = {name for part in parts if isinstance(part, dict) for name in part}
+    outcome, words = next((_FIELDS[field] for field in _FIELDS if field in named), _UNNAMED)
+    return ProviderError(f"Eskiz: {words}", outcome, provider_status=str(answer.status))
 
 
 def _read_receipt(request: base.HookRequest) -> tuple[str, str]:

@@ -286,7 +286,7 @@ class Adapter(base.Adapter):
         if path:
             found = _find_id(answer, path)
             if found is None:
-                raise ProviderError("the response lacks the gateway's id", Outcome.UNKNOWN, provider_status=status)
+                raise ProviderError("the response lacks the gateway's id", Outcome.UNCLEAR, provider_status=status)
         return base.Result(
             Outcome.ACCEPTED, found, provider_status=status, is_delivered=not self.settings["has_receipts"]
         )

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from providers import base
 from providers.adapters.console import line_of
 from providers.base import Setting, SettingKind
-from providers.errors import ProviderError
+from providers.errors import Outcome, ProviderError
 
 LIST = "messages"
 KEEP = 200  # messages of one provider: enough for a demonstration
@@ -83,4 +83,4 @@ class Adapter(base.Adapter):
 
 
 def _away(error: Exception) -> ProviderError:
-    return ProviderError(f"the inbox's store does not answer ({error.__class__.__name__})")
+    return ProviderError(f"the inbox's store does not answer ({error.__class__.__name__})", Outcome.TEMPORARY)

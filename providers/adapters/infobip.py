@@ -23,7 +23,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.errors import HookUnreadable, ProviderError
+from providers.errors import UNLISTED, HookUnreadable, ProviderError
 from providers.http.client import HttpAnswer, classify_status, retry_after_seconds
 from providers.parsing import answers, hooks, prices
 
@@ -43,16 +43,16 @@ _REFUSALS: dict[int, tuple[Outcome, str]] = {
     6: (Outcome.DECLINED, "the recipient's network is not enabled for the account"),
     8: (Outcome.REFUSED, "the recipient's number is not valid"),
     10: (Outcome.REFUSED, "the recipient has opted out"),
-    11: (Outcome.MISCONFIGURED, "the sender is not accepted"),
+    11: (Outcome.DECLINED, "the sender is not accepted there"),
     12: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
     13: (Outcome.MISCONFIGURED, "the sender is blocked"),
     14: (Outcome.REFUSED, "the recipient's number is blocked"),
     17: (Outcome.OUT_OF_FUNDS, "the prepaid package has expired"),
-    18: (Outcome.MISCONFIGURED, "a trial account can only send to its registered number"),
+    18: (Outcome.DECLINED, "a trial account can only send to its registered number"),
     19: (Outcome.DECLINED, "the account has no route to the recipient"),
     20: (Outcome.RECIPIENT_LIMITED, "the recipient got too many messages"),
     21: (Outcome.TEMPORARY, "Infobip has a server error"),
-    23: (Outcome.UNKNOWN, "a message with this id exists already"),
+    23: (Outcome.UNCLEAR, "a message with this id exists already"),
     24: (Outcome.MISCONFIGURED, "the message is malformed"),
     25: (Outcome.MISCONFIGURED, "the message is too long"),
     51: (Outcome.MISCONFIGURED, "the recipient is missing"),
@@ -80,7 +80,7 @@ _ERRORS = {
 _SUPPRESSED_ERRORS = frozenset({2049, 2050, 2052})
 
 _REQUEST_ERRORS: dict[str, tuple[Outcome, str]] = {
-    "E400": (Outcome.MISCONFIGURED, "the request was not understood"),
+    "E400": (Outcome.DECLINED, "the request was not understood"),
     "E401": (Outcome.MISCONFIGURED, "the API key is not accepted"),
     "E403": (Outcome.MISCONFIGURED, "the API key lacks permission to send messages"),
     "E429": (Outcome.RATE_LIMITED, "there are too many requests"),
@@ -183,9 +183,9 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 
 
 def _refusal(answer: HttpAnswer, status: Mapping[str, Any]) -> ProviderError:
-    """Judge a refusal by its status. An unknown refusal has not been sent either."""
+    """Judge a refusal by its status. An unlisted refusal has not been sent either."""
     code = answers.number(status.get("id"))
-    outcome, words = _REFUSALS.get(code or 0, (Outcome.TEMPORARY, "Infobip did not accept the message"))
+    outcome, words = _REFUSALS.get(code or 0, UNLISTED)
     is_limited = outcome in (Outcome.RATE_LIMITED, Outcome.RECIPIENT_LIMITED)
     retry_after = retry_after_seconds(answer) if is_limited else None
     text = f"Infobip: {words} ({_vendor_word(status.get('name')) or 'status'} {code})"

@@ -202,13 +202,11 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
     if answer.status == 400 and "denied by" in text:
         text = "Kannel's own lists deny the number (HTTP 400)"
         raise ProviderError(text, Outcome.DECLINED, provider_status=status)
-    if answer.status == 400:
-        raise ProviderError(
-            "Kannel calls the request malformed (HTTP 400)", Outcome.MISCONFIGURED, provider_status=status
-        )
-    if answer.status == 403:
+    if answer.status == 403 and "authorization failed" in text.lower():
         text = "Kannel rejects the username and password, or this address (HTTP 403)"
         raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
+    if answer.status == 404:
+        raise ProviderError("Kannel does not know this URL (HTTP 404)", Outcome.MISCONFIGURED, provider_status=status)
     raise classify_status(answer)
 
 

@@ -36,9 +36,9 @@ MIN_EXPIRY_SECONDS, MAX_EXPIRY_SECONDS = 5, 10_800  # Plivo's bounds of message_
 # The subjects of the sentences that refuse a request; the first match counts.
 _SUBJECTS: tuple[tuple[str, Outcome, str], ...] = (
     (r"insufficient credit|insufficient balance", Outcome.OUT_OF_FUNDS, "the balance is used up"),
+    (r"countr|region|geo|\broute|carrier", Outcome.DECLINED, "messages there are not served"),
     (r"\bsrc\b|\bsource\b|\bsender\b|powerpack", Outcome.MISCONFIGURED, "the sender is not accepted"),
     (r"\burl\b|\bdlt", Outcome.MISCONFIGURED, "a setting is not accepted"),
-    (r"countr|region|geo|\broute|carrier", Outcome.DECLINED, "messages there are not served"),
     (r"\bdst\b|destination", Outcome.REFUSED, "the recipient's number is not accepted"),
 )
 

@@ -32,9 +32,11 @@ class Adapter(base.Adapter):
             case Simulated.REFUSED:
                 raise ProviderError("the carrier refused the recipient", Outcome.REFUSED, provider_status="refused")
             case Simulated.ALL_DOWN:
-                raise ProviderError("the provider is down", provider_status="down", retry_after=GIVE_UP_SECONDS)
+                raise ProviderError(
+                    "the provider is down", Outcome.TEMPORARY, provider_status="down", retry_after=GIVE_UP_SECONDS
+                )
             case Simulated.RECOVERS if self._is_first(message):
-                raise ProviderError("the provider is down for a moment", provider_status="down")
+                raise ProviderError("the provider is down for a moment", Outcome.TEMPORARY, provider_status="down")
         return base.Result.accepted(number, is_delivered=True)
 
     def _is_first(self, message: base.OutgoingMessage) -> bool:

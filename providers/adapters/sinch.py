@@ -36,7 +36,7 @@ REPORT = "recipient_delivery_report_sms"
 
 _ERRORS: dict[str, tuple[Outcome, str]] = {
     "syntax_invalid_json": (Outcome.MISCONFIGURED, "the request was not understood"),
-    "syntax_constraint_violation": (Outcome.MISCONFIGURED, "the request lacks something"),
+    "syntax_constraint_violation": (Outcome.DECLINED, "a number, the sender or the text is not accepted"),
     "syntax_invalid_parameter_format": (Outcome.DECLINED, "a number, the sender's or the recipient's, is not valid"),
     "illegal_number_type": (Outcome.REFUSED, "this type of number cannot receive messages"),
     "blocked_account": (Outcome.MISCONFIGURED, "the account is blocked"),

@@ -250,7 +250,7 @@ class Adapter(base.Adapter):
             window=int(self.settings["window"]),
             rate=int(self.settings["rate"]),
             enquire_seconds=int(self.settings["enquire_seconds"]),
-            refusal=partial(answers.refusal, "rejected the bind"),
+            refusal=partial(answers.refusal, "rejected the bind", unlisted=Outcome.TEMPORARY),
         )
 
     @property
@@ -303,7 +303,7 @@ class Adapter(base.Adapter):
         if answer.status:
             raise answers.refusal("rejected the message", answer.status)
         if answer.command != Command.SUBMIT_SM_RESP:
-            raise ProviderError("the message centre's answer is invalid", Outcome.UNKNOWN)
+            raise ProviderError("the message centre's answer is invalid", Outcome.UNCLEAR)
         identity = answers.comparable(pdu.message_id(answer.body), self.ids, is_given=True)
         return base.Result.accepted(identity or None, is_delivered=not self.settings["receipts"])
 

@@ -3,8 +3,8 @@
 The token is a part of every URL. The outbound door names only hosts in its errors. We quote Telegram's words only if
 they are about no message, and without the token.
 
-A refusal is the user's fault if its words say so; with a right token every 403 is. All others are ours, except 429 and
-Telegram's own faults.
+A refusal is the user's fault if its words say so, or a word in capitals that names the peer, the chat or the user; with
+a right token every 403 is. Any other 400 is nobody's. A 401 or 404 means the token.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, Setting, SettingKind
-from providers.errors import HookForged, HookUnreadable, NoAnswer, ProviderError
+from providers.errors import UNLISTED, HookForged, HookUnreadable, NoAnswer, ProviderError
 from providers.http.client import DEFAULT, MAX_RETRY_AFTER_SECONDS, HttpAnswer, Timeouts, classify_status
 from providers.parsing import hooks
 from providers.parsing.telegram_updates import PAYLOAD, as_object, is_int, read_update
@@ -37,6 +37,7 @@ POLL_LIMIT = 20
 MAX_POLL_SECONDS = 50
 # Characters of Telegram's words that we quote.
 QUOTE_LENGTH = 200
+MAX_WORD_LENGTH = 40  # characters of a word of Telegram's
 
 _TOKEN = re.compile(r"[0-9]{1,20}:[A-Za-z0-9_-]{10,100}")
 _USERNAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,31}")
@@ -49,7 +50,12 @@ _ABOUT_THE_RECIPIENT = (
     ("blocked by the user", "blocked", "the user has blocked the bot"),
     ("deactivated", "deactivated", "the user's account is deleted"),
     ("chat not found", "chat_not_found", "the user has not started the bot"),
+    ("user not found", "user_not_found", "the user's account is gone"),
     ("initiate conversation", "not_started", "the user has not started the bot"),
+)
+# Telegram's own errors, which the Bot API passes on, if they name the peer and no limit of ours.
+_PEER_ERROR = re.compile(
+    r"\b(?:INPUT_)?(?:PEER|USER|CHAT|CHANNEL)_(?![A-Z_]*(?:FLOOD|LIMIT|TOO_MUCH|TIMEOUT|WAIT))[A-Z_]+\b"
 )
 
 
@@ -114,7 +120,7 @@ class Adapter(base.Adapter):
         sent = as_object(self._call("sendMessage", fields))
         chat_id, message_id = as_object(sent.get("chat")).get("id"), sent.get("message_id")
         if not (is_int(chat_id) and is_int(message_id)):
-            raise ProviderError("the answer lacks the message's id", Outcome.UNKNOWN)
+            raise ProviderError("the answer lacks the message's id", Outcome.UNCLEAR)
         return base.Result.accepted(f"{chat_id}:{message_id}", is_delivered=True)
 
     def prompt(self, account_id: str, text: str, *, contact_button: str = "") -> None:
@@ -206,7 +212,7 @@ class Adapter(base.Adapter):
         }
         found = self._call("getUpdates", fields, timeout=Timeouts(total=DEFAULT.total + seconds))
         if not isinstance(found, list):
-            raise ProviderError("Telegram's answer is invalid")
+            raise ProviderError("Telegram's answer is invalid", Outcome.TEMPORARY)
         return found
 
     def _hook_state(self) -> str:
@@ -266,17 +272,22 @@ def _refusal(answer: HttpAnswer, found: Mapping[str, Any]) -> ProviderError:
     status, number = answer.status, found.get("error_code")
     if is_int(number) and 400 <= number < 600:
         status = number
-    description = str(found.get("description")).lower()
+    description = str(found.get("description"))
     if status in (400, 403):
         for words, provider_status, sentence in _ABOUT_THE_RECIPIENT:
-            if words in description:
+            if words in description.lower():
                 return ProviderError(sentence, Outcome.REFUSED, provider_status=provider_status)
+        if named := _PEER_ERROR.search(description):
+            word = named.group()[:MAX_WORD_LENGTH]
+            return ProviderError(f"the user is gone or unreachable ({word})", Outcome.REFUSED, provider_status=word)
     if status == 403:  # with a right token it always means the chat
         return ProviderError(
             "the bot is not allowed to message this user", Outcome.REFUSED, provider_status="forbidden"
         )
     if status == 400:
-        return ProviderError("Telegram rejects the request", Outcome.MISCONFIGURED, provider_status="400")
+        return ProviderError("Telegram rejects the request", UNLISTED[0], provider_status="400")
+    if status == 404:
+        return ProviderError("Telegram does not know the token", Outcome.MISCONFIGURED, provider_status="404")
     if status == 409:
         sentence = "another program receives this bot's updates, by a webhook or by polling"
         return ProviderError(sentence, Outcome.MISCONFIGURED, provider_status="409")

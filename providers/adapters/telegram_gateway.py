@@ -1,7 +1,8 @@
 """Telegram's Gateway: codes of digits to phone numbers, at a price for each delivered message.
 
 Telegram writes the text; we choose the digits. The answer's ``ok`` decides, whatever the HTTP status. The table of
-errors says whose fault each is: only those of the phone number are the recipient's.
+errors says whose fault each is: only those of the phone number are the recipient's. The limit of FLOOD_WAIT is that of
+one number: Telegram's list of errors counts calls "with the given input parameters", and names texts to one phone.
 
 UNCONFIRMED: the HTTP status that goes with ``"ok": false``; all error words but ACCESS_TOKEN_INVALID, the only one that
 the vendor names. The others are known from clients, so we match whole families by their beginnings. That costs are in
@@ -21,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.errors import HookUnreadable, ProviderError
+from providers.errors import UNLISTED, HookUnreadable, ProviderError
 from providers.http.client import MAX_RETRY_AFTER_SECONDS, HttpAnswer, classify_status
 from providers.parsing import answers, hooks, prices
 
@@ -32,7 +33,7 @@ MAX_CALLBACK_BYTES = 256  # Telegram's bound of a callback URL
 _CODE = re.compile(r"[0-9]{4,8}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 _USERNAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,31}")
-_FLOOD_WAIT = re.compile(r"FLOOD_WAIT_([0-9]{1,9})")
+_FLOOD = re.compile(r"[A-Z_]*FLOOD(?:_[A-Z]+)*(?:_([0-9]{1,9}))?")
 _ERROR = re.compile(r"[A-Z_]{1,64}")  # no digits: what is quoted must not hold a code
 
 # The meaning of an error by its beginning; the first match counts.
@@ -47,6 +48,7 @@ _ERRORS = (
     ("PAYLOAD_", Outcome.MISCONFIGURED, "rejects the payload"),
     ("CALLBACK_URL_", Outcome.MISCONFIGURED, "rejects the callback URL"),
     ("REQUEST_ID_", Outcome.MISCONFIGURED, "rejects the request id"),
+    ("MESSAGE_ALREADY_", Outcome.UNCLEAR, "says that it has a message for this number already"),
     ("UNKNOWN_METHOD", Outcome.MISCONFIGURED, "does not know the method; is the base URL right?"),
 )
 
@@ -177,7 +179,7 @@ class Adapter(base.Adapter):
 def _accepted(answer: HttpAnswer, result: object, *, reports_back: bool) -> base.Result:
     request_id = _request_id(result)
     if request_id is None:
-        raise ProviderError("the answer lacks the request id", Outcome.UNKNOWN, provider_status=str(answer.status))
+        raise ProviderError("the answer lacks the request id", Outcome.UNCLEAR, provider_status=str(answer.status))
     word = _delivery_status(result)
     return base.Result(
         Outcome.ACCEPTED,
@@ -189,23 +191,23 @@ def _accepted(answer: HttpAnswer, result: object, *, reports_back: bool) -> base
 
 
 def _refusal(error: object) -> ProviderError:
-    """Judge an error by its word.
-
-    An unknown word may hide a message under way, so its outcome is unknown. Delivery then asks other providers, and
-    never this one again for the same message.
-    """
+    """Judge an error by its word."""
     text = error if isinstance(error, str) else ""
-    flood = _FLOOD_WAIT.fullmatch(text)
+    flood = _FLOOD.fullmatch(text)
     if flood:
-        seconds = min(float(flood[1]), MAX_RETRY_AFTER_SECONDS)
+        seconds = min(float(flood[1]), MAX_RETRY_AFTER_SECONDS) if flood[1] else None
         return ProviderError(
-            "Telegram limits our sending rate", Outcome.RATE_LIMITED, provider_status="FLOOD_WAIT", retry_after=seconds
+            "Telegram wants a pause before the next code to this number",
+            Outcome.RECIPIENT_LIMITED,
+            provider_status="FLOOD_WAIT",
+            retry_after=seconds,
         )
     word = text if _ERROR.fullmatch(text) else ""
     for start, outcome, sentence in _ERRORS:
         if text.startswith(start):
             return ProviderError(f"Telegram {sentence}", outcome, provider_status=word or start.rstrip("_"))
-    return ProviderError("Telegram rejected it with an unknown error", Outcome.UNKNOWN, provider_status=word)
+    outcome, words = UNLISTED
+    return ProviderError(f"Telegram rejects it for {words}", outcome, provider_status=word)
 
 
 def _is_callback(url: str | None) -> bool:

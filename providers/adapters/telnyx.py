@@ -47,7 +47,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     10009: (Outcome.MISCONFIGURED, "the API key is not accepted"),
     10010: (Outcome.MISCONFIGURED, "the API key lacks permission for this"),
     10011: (Outcome.RATE_LIMITED, "there are too many requests"),
-    10015: (Outcome.MISCONFIGURED, "the request was not understood"),
+    10015: (Outcome.DECLINED, "the request was not understood"),
     10016: (Outcome.DECLINED, "a number, the sender's or the recipient's, is not valid"),
     20100: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
     40300: (Outcome.REFUSED, "the recipient has opted out"),

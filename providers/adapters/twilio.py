@@ -26,7 +26,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.errors import UNLISTED, HookForged, HookUnreadable, ProviderError
 from providers.http.client import HttpAnswer, classify_status, retry_after_seconds
 from providers.parsing import answers, hooks, languages, prices
 
@@ -64,18 +64,20 @@ _MISCONFIGURED = {
     21210: "the sender's number is not verified",
     21212: "the sender is not valid",
     21606: "the sender is not a number of this account",
-    21608: "a trial account can only send to verified numbers",
     21609: "the webhook address is not valid",
     21659: "the sender is not a number of this account",
-    30007: "the message was filtered",
-    30034: "the sender is not registered in the United States",
 }
 _DECLINED = {
     21214: "the recipient cannot be reached from there",
     21215: "calls to this country are not enabled",
     21216: "the account is not allowed to call this number",
     21408: "messages to this country are not enabled",
+    21608: "a trial account can only send to verified numbers",
     21612: "there is no route to the recipient from this sender",
+    30003: "the handset cannot be reached",
+    30007: "the message was filtered",
+    30008: "the carrier had an unknown error",
+    30034: "the sender is not registered in the United States",
 }
 _REFUSED = {
     21211: "the recipient's number is not valid",
@@ -90,8 +92,6 @@ _TEMPORARY = {
     21611: "the sender's queue is full",
     21730: "Twilio is under maintenance",
     30001: "the queue overflowed",
-    30003: "the handset cannot be reached",
-    30008: "the carrier had an unknown error",
 }
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     20429: (Outcome.RATE_LIMITED, "there are too many requests"),
@@ -309,7 +309,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
         raise classify_status(answer)
     if word in ("failed", "undelivered", "canceled"):
         code = answers.number(data.get("error_code"))
-        outcome = _ERRORS[code][0] if code in _ERRORS else Outcome.TEMPORARY
+        outcome, _words = _ERRORS.get(code or 0, UNLISTED)
         raise ProviderError(_failure(str(word), code), outcome, provider_status=str(code or word))
     status = word if isinstance(word, str) else ""
     # Twilio writes what it takes with a minus, and mostly knows it only later.

@@ -28,7 +28,7 @@ from django.utils.translation import gettext_lazy as _
 
 from providers import base
 from providers.base import Outcome, ReceiptStatus, Setting, SettingKind
-from providers.errors import HookForged, HookUnreadable, ProviderError
+from providers.errors import UNLISTED, HookForged, HookUnreadable, ProviderError
 from providers.http.client import HttpAnswer, classify_status, retry_after_seconds
 from providers.parsing import answers, gsm, hooks, prices
 
@@ -36,11 +36,10 @@ MIN_TTL_SECONDS, MAX_TTL_SECONDS = 20, 604_800  # Vonage's bounds of ttl
 ACCOUNT_CURRENCY = "EUR"  # of every account and price at Vonage
 MAX_CALLBACK_LENGTH = 100  # characters: Vonage's bound of callback
 
-_OUR_FAULT = "the request was not understood"
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     1: (Outcome.RATE_LIMITED, "the account sends too fast"),
-    2: (Outcome.MISCONFIGURED, _OUR_FAULT),
-    3: (Outcome.MISCONFIGURED, _OUR_FAULT),
+    2: (Outcome.MISCONFIGURED, "the request was not understood"),
+    3: (Outcome.DECLINED, "a number, the sender or the text is not valid"),
     4: (Outcome.MISCONFIGURED, "the key or the secret is not valid"),
     5: (Outcome.TEMPORARY, "Vonage has a server error"),
     6: (Outcome.DECLINED, "the message or its recipient is not valid"),
@@ -51,10 +50,10 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     11: (Outcome.MISCONFIGURED, "the account is not enabled for this API"),
     12: (Outcome.MISCONFIGURED, "the message is too long"),
     14: (Outcome.MISCONFIGURED, "the signature is not accepted"),
-    15: (Outcome.MISCONFIGURED, "the sender is not accepted"),
+    15: (Outcome.DECLINED, "the sender is not accepted there"),
     22: (Outcome.DECLINED, "the recipient's network is not known there"),
     23: (Outcome.MISCONFIGURED, "the webhook address is not accepted"),
-    29: (Outcome.MISCONFIGURED, "a trial account can only send to its listed numbers"),
+    29: (Outcome.DECLINED, "a trial account can only send to its listed numbers"),
     32: (Outcome.MISCONFIGURED, "the request is signed, though it should not be"),
     33: (Outcome.REFUSED, "the recipient's number is no longer in use"),
 }
@@ -225,7 +224,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
         raise classify_status(answer)
     if refused and len(refused) < len(parts):
         text = f"Vonage accepted only {len(parts) - len(refused)} of the text's {len(parts)} parts"
-        raise ProviderError(text, Outcome.UNKNOWN, provider_status=str(refused[0]))
+        raise ProviderError(text, Outcome.UNCLEAR, provider_status=str(refused[0]))
     if refused:
         raise _explain(answer, refused[0])
     identities = [answers.identity(part.get("message-id")) for part in parts]
@@ -243,8 +242,8 @@ def _price(parts: list[dict[str, Any]]) -> base.MessagePrice | None:
 
 
 def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:
-    """Judge a status in our words: Vonage's sentences may quote the recipient. An unknown status tells nothing."""
-    outcome, words = _ERRORS.get(status or 0, (Outcome.UNKNOWN, "an unknown error"))
+    """Judge a status in our words: Vonage's sentences may quote the recipient. An unlisted one is a refusal too."""
+    outcome, words = _ERRORS.get(status or 0, UNLISTED)
     retry_after = retry_after_seconds(answer) if outcome is Outcome.RATE_LIMITED else None
     text = f"Vonage: {words} (status {status})"
     is_suppressed = status in _SUPPRESSED_STATUSES

@@ -11,8 +11,10 @@ has changes nothing.
 The tables say whose fault a refusal is. Those of the account, its number, token and templates are ours. What the
 recipient wants or Meta withholds from them is theirs. A country that the account may not write to is nobody's fault.
 
-UNCONFIRMED: the HTTP status of each error, so we read the error's own number first; the numbers 100 and 133000 to
-133999, which we take for configuration; ``message_status`` in the answer, which we only keep for the log.
+A parameter that is wrong may be the recipient's number, so it is nobody's fault.
+
+UNCONFIRMED: the HTTP status of each error, so we read the error's own number first; the numbers 133000 to 133999, which
+we take for configuration; ``message_status`` in the answer, which we only keep for the log.
 """
 
 from __future__ import annotations
@@ -41,13 +43,10 @@ _MISCONFIGURED = {
     0: "the access token does not work",
     3: "the access token lacks a permission",
     10: "the access token lacks a permission",
-    100: "a parameter or the phone number id is wrong",
     190: "the access token has expired or was revoked",
     368: "the account is restricted",
     131005: "access is denied",
     131008: "a parameter is missing",
-    131009: "a parameter is wrong",
-    131030: "a test number can only send to its listed recipients",
     131031: "the account is locked",
     131037: "the display name is not approved",
     131045: "the phone number is not registered (certificate)",
@@ -86,7 +85,10 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     NO_ACCOUNT: (Outcome.NO_ACCOUNT, "the recipient cannot be reached on WhatsApp"),
     131042: (Outcome.OUT_OF_FUNDS, "there is a problem with the payment"),
     PAIR_LIMIT: (Outcome.RECIPIENT_LIMITED, "this recipient got a message a moment ago"),
+    100: (Outcome.DECLINED, "a parameter, the recipient or the phone number id is wrong"),
     130497: (Outcome.DECLINED, "the account is not allowed to send to this country"),
+    131009: (Outcome.DECLINED, "a parameter or the recipient is wrong"),
+    131030: (Outcome.DECLINED, "a test number can only send to its listed recipients"),
     **{code: (Outcome.MISCONFIGURED, words) for code, words in _MISCONFIGURED.items()},
     **{code: (Outcome.REFUSED, words) for code, words in _REFUSED.items()},
     **{code: (Outcome.RATE_LIMITED, words) for code, words in _RATE_LIMITED.items()},

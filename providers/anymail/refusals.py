@@ -12,7 +12,7 @@ import re
 
 from providers.anymail.services import MANDRILL, POSTMARK, SERVICES
 from providers.base import Outcome
-from providers.errors import ProviderError
+from providers.errors import UNLISTED, ProviderError
 from providers.http.client import HttpAnswer
 from providers.http.libraries import LibraryCall
 from providers.parsing import answers
@@ -60,7 +60,7 @@ def explain(service: str, error: Exception | None, call: LibraryCall) -> Provide
     if error.__class__.__name__ == "AnymailRecipientsRefused":
         return recipient_refused(service, call)
     usual = call.explain()
-    if call.answer is None or call.answer.status < 400:
+    if call.answer is None or (call.answer.status < 400 and service != POSTMARK):
         return usual
     code, found = _find(service, error, call.answer)
     if found is None:
@@ -98,7 +98,8 @@ def _find(service: str, error: Exception | None, answer: HttpAnswer) -> tuple[ob
         found = _AMAZON.get(str(code))
     elif service == POSTMARK:
         code = answers.number(answers.read_object(answer).get("ErrorCode"))
-        found = _POSTMARK.get(int(str(code or 0))) if answer.status == 422 else None
+        is_refused = answer.status in (200, 422) and code
+        found = _POSTMARK.get(int(str(code)), UNLISTED if answer.status == 200 else None) if is_refused else None
     if found is not None:
         return code, found
     if _CREDITS.search(answer.text):

@@ -35,7 +35,7 @@ from urllib3 import BaseHTTPResponse, HTTPConnectionPool, Timeout, make_headers
 from urllib3.exceptions import HTTPError
 from urllib3.util import Url
 
-from providers.errors import NoAnswer, Outcome, ProviderError
+from providers.errors import UNLISTED, NoAnswer, Outcome, ProviderError
 from providers.http import ssrf
 from providers.http.connections import Pools
 from providers.http.deadline import seconds_left, within
@@ -180,13 +180,15 @@ class HttpClient:
 def classify_status(answer: HttpAnswer) -> ProviderError:
     """Judge an answer that is no acceptance by its HTTP status, if the provider's own words say no more.
 
-    A 2xx that the adapter could not read is an unknown outcome: the message may well be on its way. So is the status of
-    a gateway that lost the vendor's answer. Other statuses from 500 on come from a server that says it failed.
+    A 2xx that the adapter could not read is unclear: the message may well be on its way. The status of a gateway that
+    lost the vendor's answer is an unknown outcome. Other statuses from 500 on come from a server that says it failed.
+    Of the statuses from 400 on, few say that the fault is ours. Vendors answer the others for single recipients too,
+    403 and 404 among them: an adapter whose vendor does not lists them.
     """
     status = answer.status
     retry_after = None
     if 200 <= status < 300:
-        outcome, text = Outcome.UNKNOWN, "accepted, but its answer is invalid"
+        outcome, text = Outcome.UNCLEAR, "accepted, but its answer is invalid"
     elif 300 <= status < 400:
         outcome, text = Outcome.MISCONFIGURED, "answered with a redirect, which Watchword does not follow"
     elif status == 402:
@@ -194,12 +196,10 @@ def classify_status(answer: HttpAnswer) -> ProviderError:
     elif status in (408, 429):
         outcome, text = Outcome.RATE_LIMITED, "limits the sending rate"
         retry_after = retry_after_seconds(answer)
-    elif status == 404:
-        outcome, text = Outcome.MISCONFIGURED, "has nothing at this URL"
-    elif status in (401, 403, 405, 407, 410, 415):
+    elif status in (401, 405, 407, 415):
         outcome, text = Outcome.MISCONFIGURED, "rejects these settings"
     elif 400 <= status < 500:
-        outcome, text = Outcome.DECLINED, "rejected the message"  # the status does not say whose fault that is
+        outcome, text = UNLISTED[0], "has nothing at this URL" if status == 404 else "rejected the message"
     elif status in GATEWAY_STATUSES:
         outcome, text = Outcome.UNKNOWN, "did not answer its own gateway"
     else:

@@ -28,7 +28,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from providers.base import Outcome
-from providers.errors import NoAnswer, ProviderError
+from providers.errors import NoAnswer, NotConnected, ProviderError
 from providers.http.client import RESERVED_HEADERS, HttpAnswer, HttpClient, Timeouts, classify_status
 from providers.http.deadline import Deadline
 
@@ -65,14 +65,14 @@ class LibraryCall:
         if self.error is not None:
             return self.error
         if self.answer is None:
-            return ProviderError("the message cannot be sent with these settings", Outcome.MISCONFIGURED)
+            return ProviderError("the message cannot be sent with these settings")
         return classify_status(self.answer)
 
     def _ask(self, method: str, url: str, headers: Mapping[str, Any], body: object) -> HttpAnswer:
         try:
             seconds = self._deadline.left()
         except TimeoutError:
-            raise ProviderError("there was no time left to ask the provider") from None
+            raise NotConnected("there was no time left to ask the provider") from None
         content = _bytes(body)
         return self._door.request(
             method,

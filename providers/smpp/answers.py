@@ -1,7 +1,8 @@
 """The meaning of a message centre's statuses and receipts in our words.
 
 The table of refusals says whose fault each is. Of the statuses of SMPP 3.4 only an invalid destination (0x0B) is the
-recipient's fault. A status that the table lacks is the centre's.
+recipient's fault. Centres answer 0x45, and those of their own, for single recipients too, so these are nobody's fault,
+as is any other that the table lacks. None has a recipient when we bind.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 
 from providers.base import Consent, Outcome, Receipt, ReceiptStatus
-from providers.errors import ProviderError
+from providers.errors import UNLISTED, ProviderError
 from providers.parsing.keywords import read_consent
 from providers.smpp.pdu import Pdu, ShortMessage, Tag, printable
 
@@ -30,7 +31,7 @@ _REFUSALS = {
     0x14: (Outcome.RATE_LIMITED, "its queue is full"),
     0x15: (Outcome.MISCONFIGURED, "the service type is not valid"),
     0x43: (Outcome.MISCONFIGURED, "it does not accept our user data header or esm_class"),
-    0x45: (Outcome.TEMPORARY, "submitting failed"),
+    0x45: (Outcome.DECLINED, "submitting failed"),
     0x48: (Outcome.MISCONFIGURED, "the sender's type of number is not valid"),
     0x49: (Outcome.MISCONFIGURED, "the sender's numbering plan is not valid"),
     0x50: (Outcome.MISCONFIGURED, "the recipient's type of number is not valid"),
@@ -78,8 +79,8 @@ _BREAKS = bytes.maketrans(b"\t\r\n", b"   ")  # between the fields of some centr
 _FIELD = re.compile(r"\b(id|stat|err):\s?(\S+)", re.IGNORECASE)
 
 
-def refusal(what: str, status: int) -> ProviderError:
-    outcome, reason = _REFUSALS.get(status, (Outcome.TEMPORARY, "unknown reason"))
+def refusal(what: str, status: int, *, unlisted: Outcome = UNLISTED[0]) -> ProviderError:
+    outcome, reason = _REFUSALS.get(status, (unlisted, UNLISTED[1]))
     code = f"0x{status:02X}"
     return ProviderError(f"the message centre {what}: {reason} ({code})", outcome, provider_status=code)
 

@@ -15,11 +15,14 @@ from providers import registry
 from providers.base import Health, HookRequest, Outcome, SettingKind
 from providers.errors import HookForged, HookUnreadable, ProviderError
 from providers.http.client import DEFAULT, HttpClient, Timeouts
+from providers.smpp import answers as smpp_answers
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import FORM, JSON
+from tests.fakes.mail_server import Handler, mail_server
 from tests.fakes.manners import BAD_ANSWERS, SLOW_ANSWERS
 from tests.fakes.messages import HOOK_URL, make_sms, secrets_of
 from tests.fakes.store import FakeStore
+from verification.services.delivery.policy import POLICY
 
 LOOPBACK = ("127.0.0.0/8",)
 SEND_SECONDS = 5.0  # what one offer may take, by HTTP
@@ -156,6 +159,53 @@ def test_a_redirect_leads_nowhere(server, type):
         server.script(fake.redirect(private.url))
         assert offer(make(type, server))[0] is Outcome.MISCONFIGURED
         assert private.connections == 0
+
+
+# What vendors answer with a success of HTTP, in words and numbers that no table of ours lists.
+REFUSALS = {
+    "africas_talking": {"SMSMessageData": {"Message": "Sent to 0/1 Total Cost: 0", "Recipients": []}},
+    "eskiz": {"status": "error", "message": "something new"},
+    "http": {"status": "refused"},
+    "infobip": {"messages": [{"messageId": "1", "status": {"groupName": "REJECTED", "id": 777, "name": "NEW"}}]},
+    "telegram_bot": {"ok": False, "error_code": 400, "description": "Bad Request: SOMETHING_NEW"},
+    "telegram_gateway": {"ok": False, "error": "SOMETHING_NEW"},
+    "twilio": {"sid": "SM" + "0" * 32, "status": "failed", "error_code": 77777},
+    "vonage": {"messages": [{"status": "77", "error-text": "something new"}]},
+}
+NEW = {"error": {"code": 777_777}, "errors": [{"code": "77777"}], "code": "something_new", "message": "Something new"}
+
+
+def is_a_fault(outcome):
+    return POLICY[outcome].is_fault
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 406, 409, 410, 413, 422, 451])
+@pytest.mark.parametrize("type", SPEAKS_HTTP)
+def test_a_refusal_that_no_table_lists_is_nobodys_fault(server, type, status):
+    server.script(fake.answer(status, NEW))
+    assert is_a_fault(offer(make(type, server))[0]) is None
+
+
+@pytest.mark.parametrize("type", SPEAKS_HTTP)
+def test_a_refusal_in_a_good_answer_that_no_table_lists_is_nobodys_fault(server, type):
+    server.script(fake.answer(200, REFUSALS.get(type, NEW)))
+    assert not is_a_fault(offer(make(type, server))[0])  # Apprise takes it for an acceptance
+
+
+@pytest.mark.parametrize("step", ["RCPT", "DATA"])
+@pytest.mark.parametrize("reply", ["554 something new", "550 5.9.9 no", "550 5.7.1 no", "451 something new"])
+def test_a_mail_server_s_refusal_that_no_table_lists_is_nobodys_fault(step, reply):
+    with mail_server(Handler(replies={step: reply})) as port:
+        raw = {"host": "127.0.0.1", "port": port} | SAMPLES["smtp"]
+        adapter = registry.build(
+            "smtp", registry.clean_settings("smtp", raw, LOOPBACK), http=HttpClient(LOOPBACK), store=FakeStore()
+        )
+        assert is_a_fault(offer(adapter)[0]) is None
+
+
+@pytest.mark.parametrize("status", [0x45, 0x61, 0xFE, 0xFF, 0x400, 0x401])
+def test_a_message_centre_s_refusal_that_no_table_lists_is_nobodys_fault(status):
+    assert is_a_fault(smpp_answers.refusal("rejected the message", status).outcome) is None
 
 
 @pytest.mark.parametrize("status", [200, 202, 400, 403, 500])

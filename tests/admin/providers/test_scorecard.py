@@ -7,6 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from tests.admin.rows import a_message
 from verification import sql
 from verification.admin.base.display import format_country
 from verification.admin.providers.routing_rules import remove_link, sentence_of
@@ -14,11 +15,13 @@ from verification.core.formats import DAY_AND_TIME, written_moment
 from verification.models import (
     Alert,
     BreakerOpening,
+    DeliveryAttempt,
     HourlyCosts,
     HourlyFaults,
     HourlyFigures,
     Membership,
     Provider,
+    Recipient,
     Role,
     VendorBalance,
 )
@@ -31,7 +34,7 @@ from verification.services.providers.rules import Proposal
 pytestmark = pytest.mark.django_db
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-FAULTS, TELLING = ["temporary"], ["temporary", "accepted"]
+JUDGED = {"faults": ["temporary"], "in_vain": ["temporary"], "favours": ["accepted"]}
 
 
 def this_hour():
@@ -97,9 +100,15 @@ def test_a_provider_that_was_not_asked_says_so(panel):
 
 def test_a_time_aside_is_a_row_from_its_opening_to_its_end(panel):
     gateway = panel.rows[Provider]
-    told = {"provider": gateway.pk, "reason": "HTTP 503", "wait_seconds": 20, "is_probe": False}
-    assert sql.value("note_provider_failure", **told, faults=FAULTS, telling=TELLING)
-    assert not sql.value("note_provider_failure", **told, faults=FAULTS, telling=TELLING)
+    for number in range(5):
+        recipient = Recipient.objects.create(project=panel.project, address=f"+4915112300{number:03d}")
+        DeliveryAttempt.objects.create(
+            message=a_message(panel.project, recipient), provider=gateway, outcome="temporary", latency_ms=1
+        )
+    told = {"provider": gateway.pk, "recipient": recipient.pk, "outcome": "temporary", "reason": "HTTP 503"}
+    told |= {"wait_seconds": None, "is_probe": False} | JUDGED
+    assert sql.value("note_provider_failure", **told)
+    assert not sql.value("note_provider_failure", **told)
     row = BreakerOpening.objects.get()
     assert (row.reason, row.closed_at) == ("HTTP 503", None)
     assert sql.value("note_provider_success", provider=gateway.pk)

@@ -108,7 +108,7 @@ def test_what_is_processed_sent_or_queued_is_taken(build, server, code):
     ("code", "outcome"),
     [
         (401, Outcome.DECLINED),
-        (402, Outcome.MISCONFIGURED),
+        (402, Outcome.DECLINED),
         (403, Outcome.REFUSED),
         (404, Outcome.DECLINED),
         (405, Outcome.OUT_OF_FUNDS),
@@ -118,7 +118,7 @@ def test_what_is_processed_sent_or_queued_is_taken(build, server, code):
         (500, Outcome.TEMPORARY),
         (501, Outcome.TEMPORARY),
         (502, Outcome.DECLINED),
-        (999, Outcome.UNKNOWN),
+        (999, Outcome.DECLINED),
     ],
 )
 def test_it_reads_a_refusal_by_its_number(build, server, code, outcome):
@@ -130,10 +130,10 @@ def test_it_reads_a_refusal_by_its_number(build, server, code, outcome):
 @pytest.mark.parametrize(
     ("word", "outcome"),
     [
-        ("InvalidSenderId", Outcome.MISCONFIGURED),
+        ("InvalidSenderId", Outcome.DECLINED),
         ("InsufficientBalance", Outcome.OUT_OF_FUNDS),
         ("RiskHold", Outcome.DECLINED),
-        ("something new about +4915112345678", Outcome.UNKNOWN),
+        ("something new about +4915112345678", Outcome.DECLINED),
     ],
 )
 def test_it_reads_the_refusal_of_a_whole_request_by_its_word(build, server, word, outcome):
@@ -161,16 +161,15 @@ def test_without_a_number_the_status_of_http_decides(build, server, status, outc
     [
         {},
         {"SMSMessageData": []},
-        {"SMSMessageData": {"Recipients": [{}]}},
         answered("x"),
         answered(messageId=None),
         answered(messageId="None"),
         answered(messageId="9" * 201),
     ],
 )
-def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, data):
+def test_an_answer_without_an_id_is_unclear(build, server, data):
     server.script(fake.answer(201, data))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 @pytest.mark.parametrize(
@@ -283,3 +282,17 @@ def test_no_report_is_believed_where_none_is_set_up(build):
         build(has_webhook=False).verify_hook(call(report()))
     with pytest.raises(HookForged):
         build().verify_hook(HookRequest("GET", HOOK_URL, "", {}, b""))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"Message": "Sent to 0/1 Total Cost: 0", "Recipients": []},
+        {"Message": "Sent to 0/1 Total Cost: 0", "Recipients": [{"status": "Could Not Send", "messageId": "None"}]},
+        {"Message": "Something new", "Recipients": [{}]},
+        {"Recipients": []},
+    ],
+)
+def test_a_message_that_was_sent_to_nobody_has_failed(build, server, told):
+    server.script(fake.answer(201, {"SMSMessageData": told}))
+    assert error_of(build()).outcome is Outcome.DECLINED

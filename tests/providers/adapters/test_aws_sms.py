@@ -218,7 +218,7 @@ def test_a_text_that_is_empty_or_too_long_is_not_applicable(build, server, text)
     ("status", "name", "reason", "outcome", "told"),
     [
         (400, "ConflictException", "DESTINATION_PHONE_NUMBER_OPTED_OUT", Outcome.REFUSED, None),
-        (400, "ConflictException", "DESTINATION_PHONE_NUMBER_NOT_VERIFIED", Outcome.MISCONFIGURED, None),
+        (400, "ConflictException", "DESTINATION_PHONE_NUMBER_NOT_VERIFIED", Outcome.DECLINED, None),
         (400, "ConflictException", "DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION", Outcome.DECLINED, None),
         (400, "ConflictException", "NO_ORIGINATION_IDENTITIES_FOUND", Outcome.DECLINED, None),
         (400, "ConflictException", "RESOURCE_NOT_ACTIVE", Outcome.MISCONFIGURED, None),
@@ -249,9 +249,9 @@ def test_it_reads_a_refusal_by_its_reason_and_never_tries_again(build, server, s
     assert error.is_suppressed is (reason == "DESTINATION_PHONE_NUMBER_OPTED_OUT")
 
 
-def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server):
+def test_an_answer_without_an_id_is_unclear(build, server):
     server.script(taken(MessageId=None))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 # Check

@@ -118,8 +118,8 @@ def test_an_empty_text_is_not_applicable(build, server):
         (400, Outcome.DECLINED),
         (401, Outcome.MISCONFIGURED),
         (402, Outcome.OUT_OF_FUNDS),
-        (403, Outcome.MISCONFIGURED),
-        (404, Outcome.MISCONFIGURED),
+        (403, Outcome.DECLINED),
+        (404, Outcome.DECLINED),
         (422, Outcome.DECLINED),
         (429, Outcome.RATE_LIMITED),
         (500, Outcome.TEMPORARY),
@@ -133,9 +133,9 @@ def test_it_reads_a_refusal_by_its_status(build, server, status, outcome):
 
 
 @pytest.mark.parametrize("identity", [None, "", 5, [], "9" * 201])
-def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, identity):
+def test_an_answer_without_an_id_is_unclear(build, server, identity):
     server.script(fake.answer(202, {**ACCEPTED, "id": identity}))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 # Check

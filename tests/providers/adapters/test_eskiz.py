@@ -197,15 +197,17 @@ def test_other_countries_have_a_service_of_their_own(known, server, text, unicod
 @pytest.mark.parametrize(
     ("status", "body", "outcome"),
     [
-        (400, {"status": "error", "message": "no template for 998901234567"}, Outcome.MISCONFIGURED),
+        (400, {"status": "error", "message": "no template for 998901234567"}, Outcome.DECLINED),
         (422, {"status": "error", "message": {"mobile_phone": ["998901234567"]}}, Outcome.REFUSED),
         (422, {"errors": {"mobile_phone": ["x"]}}, Outcome.REFUSED),
-        (200, {"status": "error", "message": "x"}, Outcome.MISCONFIGURED),
+        (200, {"status": "error", "message": "x"}, Outcome.DECLINED),
+        (422, {"errors": {"message": ["no template"]}}, Outcome.MISCONFIGURED),
+        (422, {"errors": {"from": ["x"]}}, Outcome.MISCONFIGURED),
         (402, {}, Outcome.OUT_OF_FUNDS),
         (429, {}, Outcome.RATE_LIMITED),
         (500, {}, Outcome.TEMPORARY),
-        (200, {"id": "8f2d-77", "status": "strange"}, Outcome.UNKNOWN),
-        (200, {"id": 7, "status": "waiting"}, Outcome.UNKNOWN),
+        (200, {"id": "8f2d-77", "status": "strange"}, Outcome.UNCLEAR),
+        (200, {"id": 7, "status": "waiting"}, Outcome.UNCLEAR),
     ],
 )
 def test_it_reads_an_error(known, server, status, body, outcome):

@@ -251,11 +251,11 @@ def test_it_finds_the_gateways_id(build, server, path, body, found):
     "body",
     [b"<html>", b'{"id": ', b"", {"ok": False}, {"id": None}, {"id": ""}, {"id": True}, {"id": {}}, [], "id", 5],
 )
-def test_an_answer_without_the_expected_id_leaves_the_outcome_unknown(build, server, body):
+def test_an_answer_without_the_expected_id_is_unclear(build, server, body):
     server.script(fake.answer(200, body))
     with pytest.raises(ProviderError) as caught:
         build(message_id_path="id").send(make_message())
-    assert caught.value.outcome is Outcome.UNKNOWN
+    assert caught.value.outcome is Outcome.UNCLEAR
 
 
 def test_an_accepting_answer_holds_the_expected_text(build, server):
@@ -264,7 +264,7 @@ def test_an_accepting_answer_holds_the_expected_text(build, server):
     assert adapter.send(make_message()).outcome is Outcome.ACCEPTED
     with pytest.raises(ProviderError) as caught:
         adapter.send(make_message())
-    assert caught.value.outcome is Outcome.TEMPORARY
+    assert caught.value.outcome is Outcome.DECLINED
     assert "4711" not in str(caught.value)
 
 

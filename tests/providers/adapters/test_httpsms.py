@@ -155,9 +155,9 @@ def test_it_reads_a_refusal_by_the_fields_that_it_names(build, server, http_stat
 
 
 @pytest.mark.parametrize("data", [None, [], {}, {"id": None}, {"id": 5}, {"id": "9" * 201}])
-def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, data):
+def test_an_answer_without_an_id_is_unclear(build, server, data):
     server.script(fake.answer(200, {**ACCEPTED, "data": data}))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 # Check

@@ -156,21 +156,21 @@ def test_it_reads_an_acceptance(build, server, group):
         (6, "REJECTED_NETWORK", Outcome.DECLINED),
         (8, "REJECTED_PREFIX_MISSING", Outcome.REFUSED),
         (10, "REJECTED_DND", Outcome.REFUSED),
-        (11, "REJECTED_SOURCE", Outcome.MISCONFIGURED),
+        (11, "REJECTED_SOURCE", Outcome.DECLINED),
         (12, "REJECTED_NOT_ENOUGH_CREDITS", Outcome.OUT_OF_FUNDS),
         (13, "REJECTED_SENDER", Outcome.MISCONFIGURED),
         (14, "REJECTED_DESTINATION", Outcome.REFUSED),
         (17, "REJECTED_PREPAID_PACKAGE_EXPIRED", Outcome.OUT_OF_FUNDS),
-        (18, "REJECTED_DESTINATION_NOT_REGISTERED", Outcome.MISCONFIGURED),
+        (18, "REJECTED_DESTINATION_NOT_REGISTERED", Outcome.DECLINED),
         (19, "REJECTED_ROUTE_NOT_AVAILABLE", Outcome.DECLINED),
         (20, "REJECTED_FLOODING_FILTER", Outcome.RECIPIENT_LIMITED),
         (21, "REJECTED_SYSTEM_ERROR", Outcome.TEMPORARY),
-        (23, "REJECTED_DUPLICATE_MESSAGE_ID", Outcome.UNKNOWN),
+        (23, "REJECTED_DUPLICATE_MESSAGE_ID", Outcome.UNCLEAR),
         (24, "REJECTED_INVALID_UDH", Outcome.MISCONFIGURED),
         (25, "REJECTED_MESSAGE_TOO_LONG", Outcome.MISCONFIGURED),
         (51, "MISSING_TO", Outcome.MISCONFIGURED),
         (52, "REJECTED_DESTINATION", Outcome.REFUSED),
-        (99, "REJECTED_SOMETHING_NEW", Outcome.TEMPORARY),
+        (99, "REJECTED_SOMETHING_NEW", Outcome.DECLINED),
     ],
 )
 @pytest.mark.parametrize("group", ["REJECTED", "UNDELIVERABLE", "EXPIRED"])
@@ -198,8 +198,8 @@ def older(word):
 @pytest.mark.parametrize(
     ("http_status", "body", "outcome", "status"),
     [
-        (400, v3("E400"), Outcome.MISCONFIGURED, "E400"),
-        (400, v3("E400", "messages[0].sender"), Outcome.MISCONFIGURED, "E400"),
+        (400, v3("E400"), Outcome.DECLINED, "E400"),
+        (400, v3("E400", "messages[0].sender"), Outcome.DECLINED, "E400"),
         (400, v3("E400", "messages[0].destinations[0].to"), Outcome.REFUSED, "E400"),
         (401, v3("E401"), Outcome.MISCONFIGURED, "E401"),
         (403, v3("E403"), Outcome.MISCONFIGURED, "E403"),
@@ -235,9 +235,9 @@ def test_it_reads_the_errors_of_both_versions(build, server, http_status, body, 
         {"messages": [{"messageId": 42, "status": {"groupName": "PENDING"}}]},
     ],
 )
-def test_an_answer_that_makes_no_sense_leaves_the_outcome_unknown(build, server, body):
+def test_an_answer_that_makes_no_sense_is_unclear(build, server, body):
     server.script(fake.answer(200, body))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 # Check

@@ -200,12 +200,12 @@ def test_a_message_that_waits_for_an_smsc_is_accepted(build, server):
 @pytest.mark.parametrize(
     ("status", "text", "outcome"),
     [
-        (202, "4: Something new about 4711", Outcome.UNKNOWN),
-        (202, "00: Accepted", Outcome.UNKNOWN),
-        (200, "0: Accepted for delivery", Outcome.UNKNOWN),
+        (202, "4: Something new about 4711", Outcome.UNCLEAR),
+        (202, "00: Accepted", Outcome.UNCLEAR),
+        (200, "0: Accepted for delivery", Outcome.UNCLEAR),
         (403, "Authorization failed for sendsms", Outcome.MISCONFIGURED),
-        (400, "Missing receiver(s) number(s), rejected", Outcome.MISCONFIGURED),
-        (400, "Invalid content-type", Outcome.MISCONFIGURED),
+        (400, "Missing receiver(s) number(s), rejected", Outcome.DECLINED),
+        (400, "Invalid content-type", Outcome.DECLINED),
         (400, "Number(s) has/have been denied by white- and/or black-lists.", Outcome.DECLINED),
         (404, "Unknown request.", Outcome.MISCONFIGURED),
         (503, "Temporal failure, try again later.", Outcome.TEMPORARY),

@@ -75,9 +75,9 @@ def test_it_knows_the_sentence_of_an_acceptance(build, server, body):
 
 
 @pytest.mark.parametrize("body", [b"", b"Request is received not", b"{}", b"OK"])
-def test_any_other_sentence_leaves_the_outcome_unknown(build, server, body):
+def test_any_other_sentence_is_unclear(build, server, body):
     server.script(fake.answer(200, body))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 @pytest.mark.parametrize(

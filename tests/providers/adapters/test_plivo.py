@@ -170,7 +170,7 @@ def test_an_empty_text_is_not_applicable(build, server):
         (402, "", Outcome.OUT_OF_FUNDS),
         (400, "something new", Outcome.DECLINED),
         (401, "authentication failed for dst", Outcome.MISCONFIGURED),
-        (404, "not found", Outcome.MISCONFIGURED),
+        (404, "not found", Outcome.DECLINED),
         (405, "method not allowed", Outcome.MISCONFIGURED),
         (429, "too many requests for src", Outcome.RATE_LIMITED),
         (500, "internal error at dst", Outcome.TEMPORARY),
@@ -192,9 +192,9 @@ def test_of_several_ids_none_is_kept(build, server):
 
 
 @pytest.mark.parametrize("ids", [None, UUID, [], [""], [5], [None], ["9" * 201], {}])
-def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, ids):
+def test_an_answer_without_an_id_is_unclear(build, server, ids):
     server.script(fake.answer(202, {**ACCEPTED, "message_uuid": ids}))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 # Check

@@ -165,15 +165,15 @@ def test_an_empty_text_is_not_applicable(build, server):
     ("http_status", "word", "outcome"),
     [
         (400, "syntax_invalid_json", Outcome.MISCONFIGURED),
-        (400, "syntax_constraint_violation", Outcome.MISCONFIGURED),
+        (400, "syntax_constraint_violation", Outcome.DECLINED),
         (400, "syntax_invalid_parameter_format", Outcome.DECLINED),
         (403, "illegal_number_type", Outcome.REFUSED),
         (403, "blocked_account", Outcome.MISCONFIGURED),
         (403, "missing_callback_url", Outcome.MISCONFIGURED),
         (400, "something_new", Outcome.DECLINED),
         (401, "unauthorized", Outcome.MISCONFIGURED),
-        (403, "something_new", Outcome.MISCONFIGURED),
-        (404, "not_found", Outcome.MISCONFIGURED),
+        (403, "something_new", Outcome.DECLINED),
+        (404, "not_found", Outcome.DECLINED),
         (402, "something_new", Outcome.OUT_OF_FUNDS),
         (429, "too_many_requests", Outcome.RATE_LIMITED),
         (500, "internal_error", Outcome.TEMPORARY),
@@ -203,9 +203,9 @@ def test_a_refusal_without_a_word_is_judged_by_its_status(build, server, body):
 
 
 @pytest.mark.parametrize("id", [None, "", 5, [], "9" * 201])
-def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, id):
+def test_an_answer_without_an_id_is_unclear(build, server, id):
     server.script(accepted(id=id))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 # Check
@@ -229,7 +229,7 @@ def test_check_tells_of_wrong_credentials(build, server, http_status):
     server.script(fake.answer(http_status, b""))
     with pytest.raises(ProviderError) as caught:
         build().check()
-    assert caught.value.outcome is Outcome.MISCONFIGURED
+    assert caught.value.provider_status == str(http_status)
 
 
 # Verifying reports

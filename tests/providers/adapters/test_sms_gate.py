@@ -144,7 +144,7 @@ def test_an_empty_text_is_not_applicable(build, server):
         (400, "invalid phone number", Outcome.DECLINED),
         (400, "something about +4915112345678", Outcome.DECLINED),
         (401, "Unauthorized", Outcome.MISCONFIGURED),
-        (403, "Forbidden", Outcome.MISCONFIGURED),
+        (403, "Forbidden", Outcome.DECLINED),
         (500, "failed to handle request", Outcome.TEMPORARY),
         (503, "queue limits exceeded: too many pending messages: 10 / 10", Outcome.TEMPORARY),
     ],
@@ -156,9 +156,9 @@ def test_it_reads_a_refusal(build, server, http_status, sentence, outcome):
 
 
 @pytest.mark.parametrize("identity", [None, "", 5, [], "9" * 201])
-def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, identity):
+def test_an_answer_without_an_id_is_unclear(build, server, identity):
     server.script(fake.answer(202, {**ACCEPTED, "id": identity}))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 # Check

@@ -160,21 +160,37 @@ def test_it_encrypts_from_the_start(build, handler, certificate):
         ("RCPT", "550 5.7.606 Access denied, banned sending IP", Outcome.MISCONFIGURED, "550 5.7.606"),
         ("RCPT", "550 5.7.26 This mail is unauthenticated", Outcome.MISCONFIGURED, "550 5.7.26"),
         ("RCPT", "553 5.7.1 Sender address rejected: not owned by user", Outcome.MISCONFIGURED, "553 5.7.1"),
-        ("RCPT", "554 5.7.1 <anna@example.org>: Access denied", Outcome.MISCONFIGURED, "554 5.7.1"),
+        ("RCPT", "554 5.7.1 <anna@example.org>: Access denied", Outcome.DECLINED, "554 5.7.1"),
+        ("RCPT", "554 5.7.1 <a@b.example>: Recipient address rejected: Access denied", Outcome.REFUSED, "554 5.7.1"),
+        ("RCPT", "550 5.7.1 Recipient address rejected: SPF fail, not authorized", Outcome.DECLINED, "550 5.7.1"),
+        ("RCPT", "550 5.7.133 this group takes only its members", Outcome.DECLINED, "550 5.7.133"),
+        ("RCPT", "550 5.5.0 mailbox unavailable", Outcome.REFUSED, "550 5.5.0"),
+        (
+            "RCPT",
+            "504 5.5.2 <a>: Recipient address rejected: need fully-qualified address",
+            Outcome.REFUSED,
+            "504 5.5.2",
+        ),
+        ("RCPT", "550 5.7.1 our system has detected unsolicited mail", Outcome.MISCONFIGURED, "550 5.7.1"),
+        ("RCPT", "554 5.9.9 no", Outcome.DECLINED, "554 5.9.9"),
+        ("RCPT", "451 4.7.1 please try again", Outcome.POSTPONED, "451 4.7.1"),
+        ("RCPT", "452 4.2.2 mailbox full", Outcome.POSTPONED, "452 4.2.2"),
+        ("RCPT", "450 4.7.25 client host rejected: no reverse name", Outcome.TEMPORARY, "450 4.7.25"),
+        ("DATA", "554 no", Outcome.DECLINED, "554"),
         ("RCPT", "553 5.1.7 no such sender", Outcome.MISCONFIGURED, "553 5.1.7"),
         ("RCPT", "550 5.1.8 Sender address rejected: Domain not found", Outcome.MISCONFIGURED, "550 5.1.8"),
-        ("RCPT", "550 5.3.0 rejected by our list", Outcome.MISCONFIGURED, "550 5.3.0"),
-        ("RCPT", "501 5.5.4 not for you", Outcome.MISCONFIGURED, "501 5.5.4"),
+        ("RCPT", "550 5.3.0 rejected by our list", Outcome.DECLINED, "550 5.3.0"),
+        ("RCPT", "501 5.5.4 not for you", Outcome.DECLINED, "501 5.5.4"),
         ("RCPT", "550 relay not permitted", Outcome.MISCONFIGURED, "550"),
         ("RCPT", "554 your host is on a block list", Outcome.MISCONFIGURED, "554"),
         ("RCPT", "550 no", Outcome.DECLINED, "550"),
-        ("RCPT", "550 5.4.1 Recipient address rejected: Access denied", Outcome.DECLINED, "550 5.4.1"),
+        ("RCPT", "550 5.4.1 Recipient address rejected: Access denied", Outcome.REFUSED, "550 5.4.1"),
         ("RCPT", "550 mailbox unavailable for policy reasons", Outcome.DECLINED, "550"),
         ("RCPT", "454 4.7.1 relay access denied", Outcome.TEMPORARY, "454 4.7.1"),
         ("RCPT", "550 5.7.1 relaying denied", Outcome.MISCONFIGURED, "550 5.7.1"),
         ("RCPT", "530 5.7.0 authentication required", Outcome.MISCONFIGURED, "530 5.7.0"),
-        ("RCPT", "450 4.2.0 greylisted", Outcome.TEMPORARY, "450 4.2.0"),
-        ("RCPT", "450 4.2.1 rate limit exceeded", Outcome.RATE_LIMITED, "450 4.2.1"),
+        ("RCPT", "450 4.2.0 greylisted", Outcome.POSTPONED, "450 4.2.0"),
+        ("RCPT", "450 4.2.1 rate limit exceeded", Outcome.POSTPONED, "450 4.2.1"),
         ("RCPT", "451 4.3.0 try later", Outcome.TEMPORARY, "451 4.3.0"),
         ("RCPT", "452 too many recipients", Outcome.RATE_LIMITED, "452"),
         ("RCPT", "421 4.7.0 too many connections", Outcome.RATE_LIMITED, "421 4.7.0"),
@@ -183,7 +199,7 @@ def test_it_encrypts_from_the_start(build, handler, certificate):
         ("DATA", "554 5.7.1 spam", Outcome.MISCONFIGURED, "554 5.7.1"),
         ("DATA", "550 5.1.1 no such user", Outcome.REFUSED, "550 5.1.1"),
         ("DATA", "550 5.1.8 no such sender", Outcome.MISCONFIGURED, "550 5.1.8"),
-        ("DATA", "550 no such user", Outcome.MISCONFIGURED, "550"),
+        ("DATA", "550 no such user", Outcome.REFUSED, "550"),
         ("DATA", "451 4.3.0 try later", Outcome.TEMPORARY, "451 4.3.0"),
         ("DATA", "421 4.3.2 shutting down", Outcome.TEMPORARY, "421 4.3.2"),
     ],
@@ -299,9 +315,9 @@ def test_a_connection_lost_after_the_content_leaves_the_outcome_unknown(build):
 
 
 @pytest.mark.parametrize("reply", [b"hello\r\n", b"250" + b"x" * 9000 + b"\r\n", b"\xff\r\n"])
-def test_a_senseless_answer_to_the_content_leaves_the_outcome_unknown(build, reply):
+def test_a_senseless_answer_to_the_content_is_unclear(build, reply):
     with rude_server(*HELLO, reply) as port:
-        assert error_of(build(port, seconds=0.5)).outcome is Outcome.UNKNOWN
+        assert error_of(build(port, seconds=0.5)).outcome in (Outcome.UNCLEAR, Outcome.UNKNOWN)
 
 
 @pytest.mark.parametrize("steps", [0, 1, 3])

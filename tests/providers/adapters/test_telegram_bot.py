@@ -231,9 +231,9 @@ def test_what_it_cannot_carry_is_not_asked(build, server, changes):
     ("number", "description", "outcome", "provider_status"),
     [
         (400, "Bad Request: chat not found", Outcome.REFUSED, "chat_not_found"),
-        (400, "Bad Request: message text is empty", Outcome.MISCONFIGURED, "400"),
-        (400, "Bad Request: message is too long", Outcome.MISCONFIGURED, "400"),
-        (400, "Bad Request: can't parse 4711", Outcome.MISCONFIGURED, "400"),
+        (400, "Bad Request: message text is empty", Outcome.DECLINED, "400"),
+        (400, "Bad Request: message is too long", Outcome.DECLINED, "400"),
+        (400, "Bad Request: can't parse 4711", Outcome.DECLINED, "400"),
         (401, "Unauthorized", Outcome.MISCONFIGURED, "401"),
         (404, "Not Found", Outcome.MISCONFIGURED, "404"),
         (403, "Forbidden: bot was blocked by the user", Outcome.REFUSED, "blocked"),
@@ -294,9 +294,9 @@ def test_it_passes_on_how_long_to_wait(build, server, parameters, headers, secon
         {"ok": False, "error_code": 200, "description": ["blocked by the user"]},
     ],
 )
-def test_a_refusal_that_makes_no_sense_leaves_the_outcome_unknown(build, server, body):
+def test_a_refusal_that_makes_no_sense_is_unclear(build, server, body):
     server.script(fake.answer(200, body))
-    assert refused(lambda: build().send(message())).outcome is Outcome.UNKNOWN
+    assert refused(lambda: build().send(message())).outcome is Outcome.UNCLEAR
 
 
 @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ def test_a_refusal_that_makes_no_sense_leaves_the_outcome_unknown(build, server,
 )
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(200, Outcome.UNKNOWN), (404, Outcome.MISCONFIGURED), (429, Outcome.RATE_LIMITED), (502, Outcome.UNKNOWN)],
+    [(200, Outcome.UNCLEAR), (404, Outcome.DECLINED), (429, Outcome.RATE_LIMITED), (502, Outcome.UNKNOWN)],
 )
 def test_an_answer_of_another_kind_is_judged_by_its_status(build, server, body, status, outcome):
     server.script(fake.answer(status, body))
@@ -325,9 +325,9 @@ def test_an_answer_of_another_kind_is_judged_by_its_status(build, server, body, 
         {"message_id": 42, "chat": 1},
     ],
 )
-def test_an_acceptance_without_an_id_leaves_the_outcome_unknown(build, server, result):
+def test_an_acceptance_without_an_id_is_unclear(build, server, result):
     server.script(fake.answer(200, {"ok": True, "result": result}))
-    assert refused(lambda: build().send(message())).outcome is Outcome.UNKNOWN
+    assert refused(lambda: build().send(message())).outcome is Outcome.UNCLEAR
 
 
 @pytest.mark.parametrize("behaviour", [fake.hang_up(), fake.huge_body(), fake.gzip_bomb(), fake.reset()])

@@ -191,12 +191,12 @@ def test_a_callback_url_of_256_bytes_is_sent(build, server):
         ("SENDER_USERNAME_INVALID", Outcome.MISCONFIGURED, "SENDER_USERNAME_INVALID"),
         ("REQUEST_ID_INVALID", Outcome.MISCONFIGURED, "REQUEST_ID_INVALID"),
         ("REQUEST_ID_REQUIRED", Outcome.MISCONFIGURED, "REQUEST_ID_REQUIRED"),
-        ("FLOOD_WAIT_7", Outcome.RATE_LIMITED, "FLOOD_WAIT"),
-        ("MESSAGE_ALREADY_SENT", Outcome.UNKNOWN, "MESSAGE_ALREADY_SENT"),
-        ("SOMETHING_NEW", Outcome.UNKNOWN, "SOMETHING_NEW"),
-        ("your code 4711 is bad", Outcome.UNKNOWN, ""),
+        ("FLOOD_WAIT_7", Outcome.RECIPIENT_LIMITED, "FLOOD_WAIT"),
+        ("MESSAGE_ALREADY_SENT", Outcome.UNCLEAR, "MESSAGE_ALREADY_SENT"),
+        ("SOMETHING_NEW", Outcome.DECLINED, "SOMETHING_NEW"),
+        ("your code 4711 is bad", Outcome.DECLINED, ""),
         ("CODE_4711_INVALID", Outcome.MISCONFIGURED, "CODE"),
-        ("", Outcome.UNKNOWN, ""),
+        ("", Outcome.DECLINED, ""),
     ],
 )
 @pytest.mark.parametrize("status", [200, 400])
@@ -214,9 +214,9 @@ def test_it_passes_on_how_long_to_wait(build, server, word, seconds):
 
 
 @pytest.mark.parametrize("word", [None, 5, ["ACCESS_TOKEN_INVALID"], {}])
-def test_an_error_that_is_no_word_leaves_the_outcome_unknown(build, server, word):
+def test_an_error_that_is_no_word_is_declined(build, server, word):
     server.script(fake.answer(200, {"ok": False, "error": word}))
-    assert refused(build()).outcome is Outcome.UNKNOWN
+    assert refused(build()).outcome is Outcome.DECLINED
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_an_error_that_is_no_word_leaves_the_outcome_unknown(build, server, word
 )
 @pytest.mark.parametrize(
     ("status", "outcome"),
-    [(200, Outcome.UNKNOWN), (401, Outcome.MISCONFIGURED), (429, Outcome.RATE_LIMITED), (502, Outcome.UNKNOWN)],
+    [(200, Outcome.UNCLEAR), (401, Outcome.MISCONFIGURED), (429, Outcome.RATE_LIMITED), (502, Outcome.UNKNOWN)],
 )
 def test_an_answer_of_another_kind_is_judged_by_its_status(build, server, body, status, outcome):
     server.script(fake.answer(status, body))
@@ -245,9 +245,9 @@ def test_an_answer_of_another_kind_is_judged_by_its_status(build, server, body, 
 @pytest.mark.parametrize(
     "result", [None, [], "1", {}, {"request_id": ""}, {"request_id": 5}, {"request_id": "9" * 201}]
 )
-def test_an_acceptance_without_an_id_leaves_the_outcome_unknown(build, server, result):
+def test_an_acceptance_without_an_id_is_unclear(build, server, result):
     server.script(fake.answer(200, {"ok": True, "result": result}))
-    assert refused(build()).outcome is Outcome.UNKNOWN
+    assert refused(build()).outcome is Outcome.UNCLEAR
 
 
 @pytest.mark.parametrize("delivery", [None, {}, {"status": 5}, {"status": "teleported 4711"}, "sent"])
@@ -281,7 +281,7 @@ def test_check_asks_for_a_request_that_does_not_exist(build, server, word):
     [
         (200, error("ACCESS_TOKEN_INVALID"), Outcome.MISCONFIGURED),
         (401, error("ACCESS_TOKEN_INVALID"), Outcome.MISCONFIGURED),
-        (200, error("FLOOD_WAIT_3"), Outcome.RATE_LIMITED),
+        (200, error("FLOOD_WAIT_3"), Outcome.RECIPIENT_LIMITED),
         (502, b"<html>", Outcome.UNKNOWN),
     ],
 )

@@ -150,7 +150,7 @@ def test_an_empty_text_is_not_applicable(build, server):
         (401, ["10009"], Outcome.MISCONFIGURED, "10009"),
         (403, ["10010"], Outcome.MISCONFIGURED, "10010"),
         (429, ["10011"], Outcome.RATE_LIMITED, "10011"),
-        (400, ["10015"], Outcome.MISCONFIGURED, "10015"),
+        (400, ["10015"], Outcome.DECLINED, "10015"),
         (422, ["10016"], Outcome.DECLINED, "10016"),
         (403, ["20100"], Outcome.OUT_OF_FUNDS, "20100"),
         (400, ["40300"], Outcome.REFUSED, "40300"),
@@ -186,9 +186,9 @@ def test_it_reads_a_refusal_by_its_number(build, server, http_status, codes, out
 
 
 @pytest.mark.parametrize("data", [None, [], {}, {"id": None}, {"id": 5}, {"id": "9" * 201}])
-def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, data):
+def test_an_answer_without_an_id_is_unclear(build, server, data):
     server.script(fake.answer(200, {"data": data}))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 # Check

@@ -248,9 +248,9 @@ def test_it_reads_the_refusals_of_the_magic_numbers(build, server, message, code
 @pytest.mark.parametrize(
     ("outcome", "codes"),
     [
-        (Outcome.MISCONFIGURED, [10001, 20003, 20404, 21608, 21609, 21659, 30007, 30034]),
+        (Outcome.MISCONFIGURED, [10001, 20003, 20404, 21609, 21659]),
         (Outcome.REFUSED, [21217, 30004, 30005, 30006]),
-        (Outcome.TEMPORARY, [21611, 21730, 30001, 30003, 30008]),
+        (Outcome.TEMPORARY, [21611, 21730, 30001]),
         (Outcome.RATE_LIMITED, [20429]),
     ],
 )
@@ -268,11 +268,11 @@ def test_it_reads_an_error_by_its_number(build, server, outcome, codes):
         (fake.answer(400, {"type": "x", "title": "y", "status": 400, "code": 21211}), Outcome.REFUSED, "21211"),
         (fake.answer(400, {"code": "21211"}), Outcome.REFUSED, "21211"),
         (fake.answer(400, {"code": 99999}), Outcome.DECLINED, "99999"),
-        (fake.answer(403, {"code": 99999}), Outcome.MISCONFIGURED, "99999"),
+        (fake.answer(403, {"code": 99999}), Outcome.DECLINED, "99999"),
         (fake.answer(500, {"code": 99999}), Outcome.TEMPORARY, "99999"),
         (fake.answer(400, {"code": True}), Outcome.DECLINED, "400"),
         (fake.answer(201, {"sid": SMS_SID, "status": "failed", "error_code": 30005}), Outcome.REFUSED, "30005"),
-        (fake.answer(201, {"sid": SMS_SID, "status": "failed"}), Outcome.TEMPORARY, "failed"),
+        (fake.answer(201, {"sid": SMS_SID, "status": "failed"}), Outcome.DECLINED, "failed"),
     ],
 )
 def test_it_reads_other_refusals(build, server, answered, outcome, status):
@@ -290,9 +290,9 @@ def test_a_call_stands_bad_answers(build, server, behaviour, outcome):
 
 
 @pytest.mark.parametrize("sid", [None, "", 5, "SM1", SMS_SID + "x", "../" + SMS_SID])
-def test_an_answer_without_an_id_leaves_the_outcome_unknown(build, server, sid):
+def test_an_answer_without_an_id_is_unclear(build, server, sid):
     server.script(fake.answer(201, {"sid": sid, "status": "queued"}))
-    assert error_of(build()).outcome is Outcome.UNKNOWN
+    assert error_of(build()).outcome is Outcome.UNCLEAR
 
 
 # Check

@@ -478,13 +478,13 @@ def test_touch_notices_a_closed_door(server):
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [
-        (200, Outcome.UNKNOWN),
+        (200, Outcome.UNCLEAR),
         (302, Outcome.MISCONFIGURED),
         (400, Outcome.DECLINED),
         (401, Outcome.MISCONFIGURED),
         (402, Outcome.OUT_OF_FUNDS),
-        (403, Outcome.MISCONFIGURED),
-        (404, Outcome.MISCONFIGURED),
+        (403, Outcome.DECLINED),
+        (404, Outcome.DECLINED),
         (408, Outcome.RATE_LIMITED),
         (422, Outcome.DECLINED),
         (429, Outcome.RATE_LIMITED),

@@ -271,11 +271,11 @@ def test_the_validity_is_relative(build, seconds, period):
         (0x0A, Outcome.MISCONFIGURED),
         (0x0B, Outcome.REFUSED),
         (0x14, Outcome.RATE_LIMITED),
-        (0x45, Outcome.TEMPORARY),
+        (0x45, Outcome.DECLINED),
         (0x58, Outcome.RATE_LIMITED),
         (0x0E, Outcome.MISCONFIGURED),
         (0x43, Outcome.MISCONFIGURED),
-        (0x401, Outcome.TEMPORARY),
+        (0x401, Outcome.DECLINED),
     ],
 )
 @pytest.mark.parametrize("command", [Command.SUBMIT_SM_RESP, Command.GENERIC_NACK])
@@ -285,10 +285,10 @@ def test_a_refusal_is_read(build, status, outcome, command):
     assert (caught.value.outcome, caught.value.provider_status) == (outcome, f"0x{status:02X}")
 
 
-def test_an_answer_of_another_kind_is_of_unknown_outcome(build):
+def test_an_answer_of_another_kind_is_unclear(build):
     with pytest.raises(ProviderError) as caught:
         build().read_answer(Pdu(Command.UNBIND_RESP, 1))
-    assert caught.value.outcome is Outcome.UNKNOWN
+    assert caught.value.outcome is Outcome.UNCLEAR
 
 
 @pytest.mark.parametrize(("receipts", "is_delivered"), [(True, False), (False, True)])

@@ -488,10 +488,10 @@ def test_a_message_that_nobody_is_left_for_waits_for_a_receipt(api, outbox):
     assert deliver(send(api)).status == "sent"
 
 
-def test_a_fault_of_the_adapter_is_an_unknown_outcome_and_its_text_is_not_kept(api, outbox, caplog):
+def test_a_fault_of_the_adapter_is_an_unclear_outcome_and_its_text_is_not_kept(api, outbox, caplog):
     outbox.answer("first", ValueError("p4ssw0rd"))
     message = deliver(send(api))
-    assert asked() == [("first", "unknown"), ("second", "accepted")]
+    assert asked() == [("first", "unclear"), ("second", "accepted")]
     kept = DeliveryAttempt.objects.order_by("id")[0].error + str(message.error) + caplog.text
     assert "ValueError" in kept and "p4ssw0rd" not in kept
 

@@ -9,9 +9,11 @@ from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests.api.calls import problem
+from tests.factories import subscribe
+from tests.fakes.http_server import FakeHttpServer, answer
 from tests.fakes.mail_server import Handler, mail_server
 from verification.core import caching
-from verification.models import Alert, CircuitBreaker, DeliveryAttempt, Message, Provider, Suppression
+from verification.models import Alert, CircuitBreaker, DeliveryAttempt, Message, Provider, Subscription, Suppression
 from verification.services.delivery import dispatch
 from verification.services.notifications import alerts
 from verification.services.providers import accounts
@@ -71,6 +73,25 @@ def test_the_owner_is_told_once_a_day_and_by_mail(api, servers, project):
     for row in alerts.claim_due(limit=10):
         alerts.deliver(row)
     assert [letter.to for letter in mail.outbox] == [["owner@example.com"]]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "554 5.7.1 Recipient address rejected: Access denied",
+        "550 5.4.1 Recipient address rejected: Access denied",
+        "550 5.7.1 something new",
+        "450 4.2.0 greylisted",
+    ],
+)
+def test_five_recipients_refused_leave_the_mail_server_to_the_next(api, servers, reply):
+    servers["first"].replies["RCPT"] = reply
+    for number in range(5):
+        send(api, f"jane{number}@example.org")
+    servers["first"].replies.clear()
+    caching.clear_all()
+    assert send(api).provider.name == "first"
+    assert not CircuitBreaker.objects.exists()
 
 
 def test_a_mail_server_that_keeps_blocking_us_is_set_aside(api, servers):
@@ -135,3 +156,74 @@ def test_of_a_system_provider_the_operators_log_tells(api, outbox, caplog):
     assert not Alert.objects.exists()
     [record] = [record for record in caplog.records if record.message == "a system provider needs attention"]
     assert (record.provider_name, record.outcome, record.error) == ("sms first", "misconfigured", "No such sender.")
+
+
+# --- words that no table lists ----------------------------------------------------------------------------------------
+
+REFUSED_BY = {
+    "vonage": (
+        {"api_key": "k", "api_secret": "s", "sender": "Shop"},
+        (200, {"messages": [{"status": "34", "error-text": "something new"}]}),
+        (200, {"messages": [{"status": "0", "message-id": "1"}]}),
+    ),
+    "telnyx": (
+        {"api_key": "k", "public_key": "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=", "sender": "12345"},
+        (403, {"errors": [{"code": "40319"}]}),
+        (200, {"data": {"id": "1"}}),
+    ),
+    "httpsms": ({"api_key": "k", "sender": "+18005550199"}, (404, {"status": "error"}), (200, {"data": {"id": "1"}})),
+    "bird": (
+        {
+            "access_key": "k",
+            "workspace_id": "a1405560-c8d3-4b1a-877d-3f449ad95352",
+            "channel_id": "0b0123bb-ef2e-468f-908a-c026d51636aa",
+        },
+        (200, {"error": "something new"}),
+        (202, {"id": "1"}),
+    ),
+}
+
+
+def to_number(api, number, channel="sms", **options):
+    message_id = api.manual_send(to=f"+4915112300{number:03d}", channel=channel, **options).data["message_id"]
+    dispatch.deliver(message_id)
+    return Message.objects.get(pk=message_id)
+
+
+@pytest.mark.parametrize("type", REFUSED_BY)
+def test_five_numbers_refused_in_unlisted_words_leave_the_vendor_to_the_next(api, project, type):
+    values, refusal, acceptance = REFUSED_BY[type]
+    project.row.providers.filter(channel="sms").delete()
+    with FakeHttpServer(default=answer(*refusal)) as vendor:
+        accounts.add_provider(
+            project=project.row, channel="sms", provider_type=type, name=type, values=values | {"base_url": vendor.url}
+        )
+        caching.clear_all()
+        for number in range(5):
+            to_number(api, number)
+        vendor.default = answer(*acceptance)
+        caching.clear_all()
+        assert to_number(api, 9).status in ("sent", "success")
+    assert not CircuitBreaker.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "word", ["PEER_ID_INVALID", "USER_DEACTIVATED_BAN", "INPUT_USER_DEACTIVATED", "CHAT_ID_INVALID"]
+)
+def test_chats_that_are_gone_end_their_users_activity_and_leave_the_bot_to_others(api, project, word):
+    gone = {"ok": False, "error_code": 400, "description": f"Bad Request: {word}"}
+    with FakeHttpServer(default=answer(400, gone)) as telegram:
+        values = {"token": "123456:hush-hush-token", "username": "shop_bot", "base_url": telegram.url}
+        project.row.providers.filter(channel="messenger_a").delete()
+        bot = accounts.add_provider(
+            project=project.row, channel="messenger_a", provider_type="telegram_bot", name="bot", values=values
+        )
+        caching.clear_all()
+        for number in range(6):
+            subscribe(f"+4915112300{number:03d}", bot)
+            Subscription.objects.filter(account_id__startswith="chat").update(account_id=str(1000 + number))
+        assert {to_number(api, number, "messenger_a").status for number in range(5)} == {"failed"}
+        assert Subscription.objects.filter(provider=bot, is_active=True).count() == 1
+        telegram.default = answer(200, {"ok": True, "result": {"message_id": 1, "chat": {"id": 1005}}})
+        assert to_number(api, 5, "messenger_a").status == "success"
+    assert not CircuitBreaker.objects.exists()

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from providers.base import Outcome, Result
 from tests import factories
+from verification import sql
 from verification.core import caching
 from verification.models import CircuitBreaker, DeliveryAttempt, Message, Provider, SenderRule
 from verification.services.delivery import dispatch
@@ -17,7 +18,7 @@ from verification.services.providers.routing import providers_for
 
 pytestmark = pytest.mark.django_db
 
-PHONE = "+4915112345678"
+PHONE, OTHER = "+4915112345678", "+4915112345679"
 TEMPORARY = Result(Outcome.TEMPORARY, error="The gateway is away.")
 
 
@@ -126,6 +127,38 @@ def test_five_failures_in_a_row_set_a_provider_aside(project, outbox):
     assert breaker.reason == "The gateway is away."
 
 
+def test_however_often_one_recipient_fails_the_provider_stays_with_the_others(project, outbox):
+    outbox.answer("first", *[TEMPORARY] * 5)
+    for _ in range(5):
+        dispatch.deliver(api_message(project))
+    assert not CircuitBreaker.objects.exists()
+
+
+def test_a_success_between_starts_the_count_anew(project, outbox):
+    outbox.answer("first", *[TEMPORARY] * 4, Result.accepted("1", is_delivered=True), *[TEMPORARY] * 4)
+    for number in range(9):
+        dispatch.deliver(api_message(project, f"+49151123{number:05d}"))
+    assert not CircuitBreaker.objects.exists()
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DECLINED, Outcome.UNCLEAR, Outcome.POSTPONED])
+def test_one_that_refuses_everybody_for_no_reason_that_we_know_is_found_by_the_share(project, outbox, outcome):
+    outbox.answer("first", *[Result(outcome, error="Something new.")] * 30)
+    for number in range(29):
+        dispatch.deliver(api_message(project, f"+49151123{number:05d}"))
+    assert not CircuitBreaker.objects.exists()
+    dispatch.deliver(api_message(project))
+    assert CircuitBreaker.objects.get().provider.name == "first"
+
+
+def test_one_that_accepts_some_is_not_found_by_the_share(project, outbox):
+    answers = [Result(Outcome.DECLINED, error="Something new.")] * 6 + [Result.accepted("1", is_delivered=True)]
+    outbox.answer("first", *answers * 5)
+    for number in range(45):
+        dispatch.deliver(api_message(project, f"+49151123{number:05d}"))
+    assert not CircuitBreaker.objects.exists()
+
+
 def test_four_failures_do_not(project, outbox):
     fail(project, outbox, 4)
     assert not CircuitBreaker.objects.exists()
@@ -189,6 +222,52 @@ def test_a_probe_that_fails_opens_for_longer(project, outbox):
     assert 20 < (breaker.open_until - timezone.now()).total_seconds() <= 30
 
 
+def probe(project, outbox, *results, to):
+    """Let the time aside end, and send so many messages to one recipient, which the first provider answers so."""
+    CircuitBreaker.objects.update(open_until=timezone.now())
+    outbox.answer("first", *results)
+    for _ in results:
+        caching.clear_all()
+        dispatch.deliver(api_message(project, to))
+    caching.clear_all()
+
+
+def test_a_probe_of_a_recipient_that_failed_before_leaves_the_next_to_another_at_once(project, outbox):
+    fail(project, outbox, 5)
+    DeliveryAttempt.objects.update(created_at=timezone.now() - timedelta(seconds=30))
+    probe(project, outbox, TEMPORARY, to="+4915112300000")
+    breaker = CircuitBreaker.objects.get()
+    assert breaker.openings == 1 and breaker.open_until <= timezone.now()
+    outbox.answer("first", Result.accepted("1", is_delivered=True))
+    api_message(project, "+4915112300000")  # it has just been the probe
+    assert outbox.names[-1] == "second"
+    caching.clear_all()
+    api_message(project, OTHER)
+    assert outbox.names[-1] == "first" and CircuitBreaker.objects.get().open_until is None
+
+
+@pytest.mark.parametrize("outcome", [Outcome.DECLINED, Outcome.POSTPONED, Outcome.RECIPIENT_LIMITED])
+def test_a_probe_whose_answer_is_nobodys_fault_is_given_back(project, outbox, outcome):
+    fail(project, outbox, 5)
+    probe(project, outbox, Result(outcome, error="No."), to=PHONE)
+    breaker = CircuitBreaker.objects.get()
+    assert breaker.openings == 1 and breaker.open_until <= timezone.now()
+
+
+def test_a_probe_that_refuses_its_recipient_closes_the_breaker(project, outbox):
+    fail(project, outbox, 5)
+    probe(project, outbox, Result(Outcome.REFUSED, error="No such number."), to=PHONE)
+    assert CircuitBreaker.objects.get().open_until is None
+
+
+def test_what_was_before_the_breaker_closed_does_not_open_it_again(project, outbox):
+    fail(project, outbox, 5)
+    sql.call("note_provider_success", provider=CircuitBreaker.objects.get().provider_id)
+    caching.clear_all()
+    fail(project, outbox, 4, start=100)
+    assert CircuitBreaker.objects.get().open_until is None
+
+
 def test_a_provider_that_failed_for_a_year_is_set_aside_as_before(project, outbox):
     fail(project, outbox, 5)
     CircuitBreaker.objects.update(open_until=timezone.now(), openings=32_767)
@@ -200,17 +279,18 @@ def test_a_provider_that_failed_for_a_year_is_set_aside_as_before(project, outbo
 def test_only_one_of_two_gets_the_probe(project, outbox):
     fail(project, outbox, 5)
     CircuitBreaker.objects.update(open_until=timezone.now())
-    from verification import sql
-
     provider = Provider.objects.get(name="first")
-    taken = [sql.value("take_probe", provider=provider.pk) for _ in range(2)]
+    taken = [sql.value("take_probe", provider=provider.pk, recipient=number) for number in (-1, -2)]
     assert taken == [True, False]
 
 
-def test_a_wait_that_the_provider_asks_for_sets_it_aside_for_so_long(project, outbox):
-    outbox.answer("first", Result(Outcome.RATE_LIMITED, error="Slow down.", retry_after=120))
-    api_message(project)
-    assert outbox.names == ["second"]
+def test_a_wait_that_the_provider_asks_for_of_two_recipients_sets_it_aside_for_so_long(project, outbox):
+    outbox.answer("first", *[Result(Outcome.RATE_LIMITED, error="Slow down.", retry_after=120)] * 3)
+    for to in (PHONE, PHONE):
+        dispatch.deliver(api_message(project, to))
+    assert not CircuitBreaker.objects.exists()
+    api_message(project, OTHER)
+    assert outbox.names == ["second"] * 3
     seconds = (CircuitBreaker.objects.get().open_until - timezone.now()).total_seconds()
     assert 110 < seconds <= 120
 

@@ -36,10 +36,12 @@ OUTCOMES = {  # of an attempt, as the adapters name them
     "no_account": gettext_lazy("No account"),
     "misconfigured": gettext_lazy("Misconfigured"),
     "out_of_funds": gettext_lazy("Out of funds"),
+    "postponed": gettext_lazy("Postponed"),
     "recipient_limited": gettext_lazy("Recipient limited"),
     "rate_limited": gettext_lazy("Rate limited"),
     "temporary": gettext_lazy("Temporary"),
     "unknown": gettext_lazy("Unknown"),
+    "unclear": gettext_lazy("Unclear"),
 }
 
 

@@ -53,8 +53,10 @@ OUTCOME_VARIANTS = {
     "accepted": "success",
     "temporary": "warning",
     "rate_limited": "warning",
+    "postponed": "warning",
     "recipient_limited": "warning",
     "unknown": "warning",
+    "unclear": "warning",
     "not_applicable": "neutral",
     "declined": "neutral",
 }

@@ -10,7 +10,7 @@ from providers.errors import ProviderError
 from providers.http.deadline import within
 from verification import sql
 from verification.models.messages import ERROR_MAX_LENGTH
-from verification.services.delivery.policy import FAULTS, POLICY, TELLING
+from verification.services.delivery.policy import FAULTS, FAVOURS, IN_VAIN, POLICY
 from verification.services.providers.active import LiveProvider, forget_providers
 
 log = logging.getLogger(__name__)
@@ -39,27 +39,39 @@ def call_provider(
         # its kind alone.
         fault = {"message_id": outgoing.id, "error": type(error).__name__}
         log.error("the adapter of a provider failed", extra=log_fields(provider) | fault)
-        return Result(Outcome.UNKNOWN, error=f"The adapter failed ({type(error).__name__}).")
+        return Result(Outcome.UNCLEAR, error=f"The adapter failed ({type(error).__name__}).")
 
 
-def record_fault(provider: LiveProvider, result: Result) -> None:
-    """Count a failure, and set the provider aside if it keeps failing or asks to be left alone.
+def record_failure(provider: LiveProvider, recipient_id: int, result: Result) -> None:
+    """Count a call in vain, and set the provider aside if it fails for everybody or asks to be left alone.
 
     The sandbox is never set aside, as it fails where a test wants it to.
     """
     if provider.adapter.is_simulation:
         return
+    policy = POLICY[result.outcome]
+    wait_seconds = result.retry_after if policy.is_paused else None
+    is_probe = provider.open_until is not None
+    if is_probe and not policy.is_fault and wait_seconds is None:
+        sql.call("give_back_probe", provider=provider.id)  # it told nothing of the provider
+        forget_providers()
+        return
+    if result.outcome not in IN_VAIN and wait_seconds is None:
+        return
     is_set_aside = sql.value(
         "note_provider_failure",
         provider=provider.id,
+        recipient=recipient_id,
+        outcome=result.outcome.value,
         reason=sql.text(result.error, ERROR_MAX_LENGTH),
-        wait_seconds=result.retry_after if POLICY[result.outcome].is_paused else None,
-        is_probe=provider.open_until is not None,
+        wait_seconds=wait_seconds,
+        is_probe=is_probe,
         faults=FAULTS,
-        telling=TELLING,
+        in_vain=IN_VAIN,
+        favours=FAVOURS,
     )
     if is_set_aside:
-        forget_providers()  # else this process's other threads ask it for up to a second more
+        forget_providers()  # else this process's other threads go by what it was for up to a second more
         fault = {"outcome": result.outcome.value, "error": result.error}
         log.warning("Watchword pauses a provider after repeated failures", extra=log_fields(provider) | fault)
 

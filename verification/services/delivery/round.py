@@ -20,7 +20,7 @@ from verification.core.caching import FreshCache
 from verification.core.crypto import DecryptionFailed, KeyUnknown
 from verification.models import Choice, MessageStatus, Subscription
 from verification.services.delivery import record
-from verification.services.delivery.call import call_provider, log_fields, record_fault
+from verification.services.delivery.call import call_provider, log_fields, record_failure
 from verification.services.delivery.compose import addressed, compose
 from verification.services.delivery.connections import sender_of
 from verification.services.delivery.policy import POLICY
@@ -208,8 +208,9 @@ class Round:
     def _take_turn(self, provider: LiveProvider) -> bool:
         """Return whether the provider may be asked. If its time aside is over, one message of all takes the probe."""
         now = timezone.now()
+        recipient = self.message.recipient_id
         if not is_circuit_open(provider, now) and (
-            not is_due_for_probe(provider, now) or sql.value("take_probe", provider=provider.id)
+            not is_due_for_probe(provider, now) or sql.value("take_probe", provider=provider.id, recipient=recipient)
         ):
             return True
         self.refusal.error = "The provider is paused after repeated failures."
@@ -291,9 +292,9 @@ class Round:
             Subscription.objects.filter(provider_id=provider.id, recipient_id=message.recipient_id).update(
                 is_active=False
             )
-        elif policy.is_fault or policy.tells_owner or (policy.is_paused and result.retry_after):
+        if policy.is_fault is not False or policy.is_paused:
             self.complaints.append((provider, result))
-        elif result.outcome is Outcome.ACCEPTED and provider.open_until is not None:
+        elif provider.open_until is not None:
             sql.call("note_provider_success", provider=provider.id)
             forget_providers()  # else this process's other threads leave it out for up to a second more
             log.info("a provider works again", extra=log_fields(provider))
@@ -304,8 +305,7 @@ class Round:
             policy = POLICY[result.outcome]
             if policy.tells_owner:
                 provider_alerts.alert_owner(self.message.project_id, provider, result)
-            if policy.is_fault or policy.is_paused:
-                record_fault(provider, result)
+            record_failure(provider, self.message.recipient_id, result)
 
     def _remember_refusal(self, result: Result) -> None:
         policy = POLICY[result.outcome]

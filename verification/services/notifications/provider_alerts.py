@@ -19,17 +19,22 @@ _WORDS = {
     Outcome.MISCONFIGURED: (
         "rejects our requests",
         "The problem is your account and not the recipient: its credentials, the sender, the text, or our IP address, "
-        "which the provider does not allow. After five such answers in a row Watchword pauses the provider for a while."
-        " Correct its settings or ask the provider.",
+        "which the provider does not allow. If five recipients in a row are answered so, Watchword pauses the provider "
+        "for a while. Correct its settings or ask the provider.",
     ),
     Outcome.OUT_OF_FUNDS: (
         "is out of funds",
-        "After five such answers in a row Watchword pauses the provider for a while. Top up the account.",
+        "If five recipients in a row are answered so, Watchword pauses the provider for a while. Top up the account.",
     ),
     Outcome.DECLINED: (
         "rejects some messages",
-        "It may not serve that country or route, or it gives no clear reason. Watchword keeps using it. The Messages "
-        "page shows which messages it rejected.",
+        "It may not serve that country or route, or it gives no clear reason. Watchword keeps using it, unless it "
+        "rejects nearly everybody. The Messages page shows which messages it rejected.",
+    ),
+    Outcome.UNCLEAR: (
+        "gives answers that Watchword cannot read",
+        "They say neither yes nor no, so each message may have been sent. Compare its settings with your account, "
+        "above all what means that a message was accepted.",
     ),
 }
 

@@ -16,7 +16,8 @@ from verification.models import ChannelType, Price, PricePer
 from verification.models.prices import DECIMAL_PLACES
 
 EVERYWHERE = ""  # the place of a price that holds where no other does
-CHARGED = frozenset({Outcome.ACCEPTED, Outcome.UNKNOWN})  # attempts that the vendor charges for, or may
+# Attempts that the vendor charges for, or may.
+CHARGED = frozenset({Outcome.ACCEPTED, Outcome.UNKNOWN, Outcome.UNCLEAR})
 _STEP = Decimal(1).scaleb(-DECIMAL_PLACES)  # the smallest part of a unit of money that is kept
 
 

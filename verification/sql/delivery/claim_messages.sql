@@ -130,7 +130,7 @@ BEGIN
                 OR m.verified_at IS NOT NULL OR m.session_id IS NOT NULL AND session_state(s, v_now) <> 'open',
             m.recipient_id, before.is_handed_over, ARRAY(
                 SELECT attempt.provider_id FROM verification_deliveryattempt AS attempt
-                WHERE attempt.message_id = m.id AND attempt.outcome = 'unknown'
+                WHERE attempt.message_id = m.id AND attempt.outcome IN ('unknown', 'unclear')
             )
         INTO
             id, project_id, project, channel, address, language, claims, lost_leases, session_id, session_code,

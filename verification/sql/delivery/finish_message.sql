@@ -56,7 +56,7 @@ BEGIN
         SELECT FROM verification_deliveryattempt WHERE message_id = p_message AND failed_at IS NOT NULL
     ) AND NOT EXISTS (
         SELECT FROM verification_deliveryattempt
-        WHERE message_id = p_message AND outcome IN ('accepted', 'unknown') AND failed_at IS NULL
+        WHERE message_id = p_message AND outcome IN ('accepted', 'unknown', 'unclear') AND failed_at IS NULL
     ) THEN
         p_status := 'failed';
         p_error := coalesce(p_error, 'The provider could not deliver it.');
@@ -76,7 +76,7 @@ BEGIN
     IF v_is_counted AND NOT v_is_sent AND v_message.lost_leases = 0 THEN
         v_is_counted := EXISTS (
             SELECT FROM verification_deliveryattempt AS attempt
-            WHERE attempt.message_id = p_message AND attempt.outcome IN ('accepted', 'unknown')
+            WHERE attempt.message_id = p_message AND attempt.outcome IN ('accepted', 'unknown', 'unclear')
         );
     END IF;
     UPDATE verification_message SET
@@ -165,7 +165,7 @@ BEGIN
                         THEN 'Its time ended while a worker had it; whether it was sent is not known.'
                     WHEN before.status <> 'sent' AND EXISTS (
                         SELECT FROM verification_deliveryattempt AS attempt
-                        WHERE attempt.message_id = m.id AND attempt.outcome = 'unknown'
+                        WHERE attempt.message_id = m.id AND attempt.outcome IN ('unknown', 'unclear')
                     ) THEN 'Its time ended; whether it was sent is not known.'
                     ELSE p_error
                 END,
@@ -178,7 +178,7 @@ BEGIN
                 END,
                 is_counted = m.is_counted AND (m.lost_leases > 0 OR before.claimed_at IS NOT NULL OR EXISTS (
                     SELECT FROM verification_deliveryattempt AS attempt
-                    WHERE attempt.message_id = m.id AND attempt.outcome IN ('accepted', 'unknown')
+                    WHERE attempt.message_id = m.id AND attempt.outcome IN ('accepted', 'unknown', 'unclear')
                 ))
             FROM verification_message AS before
             WHERE m.id = ANY (p_ids) AND before.id = m.id

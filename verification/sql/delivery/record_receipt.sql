@@ -54,7 +54,7 @@ BEGIN
     SELECT status INTO v_status FROM verification_message WHERE id = p_message FOR NO KEY UPDATE;
     IF p_status IN ('failed', 'expired') THEN
         UPDATE verification_deliveryattempt SET failed_at = coalesce(failed_at, clock_timestamp())
-        WHERE message_id = p_message AND provider_id = p_provider AND outcome IN ('accepted', 'unknown')
+        WHERE message_id = p_message AND provider_id = p_provider AND outcome IN ('accepted', 'unknown', 'unclear')
           AND (p_provider_message_id IS NULL OR provider_message_id IS NULL
                OR provider_message_id = p_provider_message_id);
     END IF;
@@ -62,7 +62,7 @@ BEGIN
         SELECT FROM verification_deliveryattempt AS other
         WHERE other.message_id = p_message
           AND other.provider_id <> p_provider
-          AND other.outcome IN ('accepted', 'unknown')
+          AND other.outcome IN ('accepted', 'unknown', 'unclear')
           AND other.failed_at IS NULL
     )) THEN
         v_is_changed := finish_message(

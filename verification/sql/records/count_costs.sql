@@ -27,7 +27,7 @@ BEGIN
         ) AS message
         JOIN LATERAL (
             SELECT provider_id, segments, price, currency, 1 AS sends FROM verification_deliveryattempt
-            WHERE message_id = message.id AND outcome IN ('accepted', 'unknown')
+            WHERE message_id = message.id AND outcome IN ('accepted', 'unknown', 'unclear')
             UNION ALL  -- a question about the number, which is no send and no provider's
             SELECT NULL, 0, price, currency, 0 FROM verification_riskverdict
             WHERE message_id = message.id AND price IS NOT NULL

@@ -304,7 +304,7 @@ def _why_lost(messages: list[Message]) -> str:
 
 
 def _unclear(attempts: list[DeliveryAttempt]) -> list[DeliveryAttempt]:
-    return [attempt for attempt in attempts if attempt.outcome == Outcome.UNKNOWN]
+    return [attempt for attempt in attempts if attempt.outcome in (Outcome.UNKNOWN, Outcome.UNCLEAR)]
 
 
 def _rejected(attempts: list[DeliveryAttempt]) -> str:

@@ -82,6 +82,11 @@ ANSWERS: dict[str, OutcomeWords] = {
         Tone.BAD,
         gettext_lazy("Top up your account with {name}."),
     ),
+    Outcome.POSTPONED: OutcomeWords(
+        gettext_lazy("{name} postponed the message; nothing was sent"),
+        Tone.FAIR,
+        gettext_lazy("Nothing is broken: the recipient cannot have it now. Offer another channel."),
+    ),
     Outcome.RECIPIENT_LIMITED: OutcomeWords(
         gettext_lazy("{name} limited messages to this recipient"),
         Tone.FAIR,
@@ -101,6 +106,11 @@ ANSWERS: dict[str, OutcomeWords] = {
         _SECOND,
         "provider",
         True,
+    ),
+    Outcome.UNCLEAR: OutcomeWords(
+        gettext_lazy("{name} gave an answer that says neither yes nor no; the message may have been sent"),
+        Tone.FAIR,
+        gettext_lazy("Open {name}, compare its settings with your account at the vendor, and use Check credentials."),
     ),
 }
 # Of MISCONFIGURED where an HTTP status is known, which says more than our guess at what was wrong.
