@@ -88,6 +88,7 @@ def test_a_change_that_is_rolled_back_is_not_on_record(panel):
     assert AuditEntry.objects.count() == before
 
 
+@pytest.mark.requirement(88)
 def test_no_secret_is_in_the_log(panel):
     provider = panel.rows[Provider]
     accounts.store_settings(provider, {"url": "http://127.0.0.1:9/other", "headers": "Authorization: another-secret"})
@@ -153,6 +154,7 @@ def test_the_log_outlives_its_project(panel):
     assert page.status_code == 200
 
 
+@pytest.mark.requirement(88)
 @pytest.mark.parametrize(
     "statement",
     [
@@ -186,6 +188,7 @@ def test_nobody_adds_changes_or_deletes_in_the_panel(panel, who, page):
     assert last(pk=entry.pk).who == entry.who
 
 
+@pytest.mark.requirement(88)
 def test_a_member_reads_the_lines_of_their_projects_only(panel):
     panel.rows[Provider].delete()
     AuditEntry.objects.create(who="root", action="Logged in")
@@ -234,6 +237,7 @@ def test_a_text_is_named_by_its_language(panel):
     assert "Message text in German" in page
 
 
+@pytest.mark.requirement(89)
 def test_a_value_in_the_log_is_escaped(panel):
     Project.objects.filter(pk=panel.project.pk).update(name="<script>alert(1)</script>")
     page = reverse("admin:verification_auditentry_change", args=(last().pk,))

@@ -270,6 +270,7 @@ def test_a_text_is_added_and_shown_as_it_arrives(panel):
     assert "471836 pour Ours,\n3 minutes." in shown and "1 SMS" in shown
 
 
+@pytest.mark.requirement(93)
 @pytest.mark.parametrize(
     "text",
     [
@@ -333,6 +334,7 @@ def test_a_text_may_lead_to_the_projects_site(panel, text):
     assert MessageTemplate.objects.filter(language="fr").exists()
 
 
+@pytest.mark.requirement(93)
 @pytest.mark.parametrize("subject", ["{name}", "Log in at evil.com", "https://[x"])
 def test_a_subject_is_judged_on_its_own_field(panel, subject):
     values = text_of(panel, channel="email", subject=subject)
@@ -433,6 +435,7 @@ def local_receivers(settings):
     caching.clear_all()
 
 
+@pytest.mark.requirement(75)
 @pytest.mark.parametrize(("status", "words"), [(204, "Your server accepted it."), (500, "responded with HTTP 500")])
 def test_a_test_event_shows_how_the_receiver_answered(panel, local_receivers, status, words):
     with FakeHttpServer() as receiver:

@@ -41,6 +41,7 @@ def test_the_funnel_tells_where_sessions_were_lost(counted):
     ]  # fmt: skip
 
 
+@pytest.mark.requirement(12)
 def test_the_page_and_its_files_leak_nothing_of_another_project(counted):
     client = counted.as_("owner")
     for query in ({}, {"csv": ""}, {"csv": "project"}, {"json": ""}, {"provider": "none"}, {"country": "DE"}):
@@ -67,6 +68,7 @@ def test_the_files_have_the_hours_and_the_breakdowns(counted):
     assert client.get(PAGE, {"range": "24h", "csv": "country"}).content.decode().splitlines()[1].startswith("DE,90,80,")
 
 
+@pytest.mark.requirement(89)
 @pytest.mark.parametrize("name", ["=1+1", "＝1+1"])
 def test_no_spreadsheet_takes_a_name_for_a_formula(counted, name):
     Provider.objects.filter(pk=counted.rows[Provider].pk).update(name=name)

@@ -49,6 +49,7 @@ def test_a_key_is_shown_in_the_answer_to_the_post_and_works(panel, kind, prefix)
     assert authenticate(text).project.name == "Ours"
 
 
+@pytest.mark.requirement(3)
 def test_a_key_is_shown_once(panel):
     client, _, text = issue(panel)
     key = ApiKey.objects.latest("pk")
@@ -66,6 +67,7 @@ def test_a_key_is_shown_once(panel):
     assert text not in str(client.cookies)
 
 
+@pytest.mark.requirement(3)
 def test_loading_the_answer_again_issues_no_second_key(panel):
     client, page = panel.as_("owner"), page_of("project_issue_key", panel.project)
     form = {"kind": "api", "_once": client.get(page).context["once"]}
@@ -255,6 +257,7 @@ def test_rotating_twice_does_not_prolong_the_first_secret(panel):
     assert ends[2] <= ends[1]
 
 
+@pytest.mark.requirement(84)
 def test_a_providers_secret_is_not_in_its_form(panel):
     page = panel.as_("root").get(page_of("provider_change", panel.rows[Provider])).content.decode()
     assert "provider-secret" not in page
@@ -271,6 +274,7 @@ def test_a_blank_secret_keeps_what_is_stored(panel):
     assert stored_secrets(provider)["headers"] == PROVIDER_SECRET
 
 
+@pytest.mark.requirement(88)
 def test_saving_a_form_as_it_is_leaves_no_line_in_the_audit_log(panel):
     provider, client = panel.rows[Provider], panel.as_("owner")
     page, before = page_of("provider_change", provider), AuditEntry.objects.count()
@@ -279,6 +283,7 @@ def test_saving_a_form_as_it_is_leaves_no_line_in_the_audit_log(panel):
     assert AuditEntry.objects.count() == before
 
 
+@pytest.mark.requirement(84)
 def test_a_new_secret_replaces_the_stored_one_and_stays_out_of_the_history(panel):
     provider, client = panel.rows[Provider], panel.as_("owner")
     page = page_of("provider_change", provider)
@@ -320,6 +325,7 @@ def test_secrets_that_no_key_opens_are_named_and_not_a_crash(panel):
     assert "cannot be decrypted" in check.content.decode()
 
 
+@pytest.mark.requirement(84)
 def test_no_page_saves_a_copy_that_would_take_the_secrets_along():
     assert [model for model, page in admin.site._registry.items() if page.save_as] == []
 

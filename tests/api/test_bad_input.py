@@ -78,6 +78,7 @@ def traces():
 # --- types -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(31)
 @every_text
 @pytest.mark.parametrize(
     "value", [0, 1, -1, 123456, 4915112345678, 1.5, True, False, [], [""], ["sms"], {}, {"$ne": ""}, {"to": "x"}]
@@ -159,6 +160,7 @@ def test_a_right_value_with_an_odd_character_after_it_is_a_wrong_field(post, pat
     assert wrong_fields(post(path, **{field: BODIES[path][field] + addition})) == [field]
 
 
+@pytest.mark.requirement(101)
 @every_field
 @pytest.mark.parametrize("text", ["\\ud800", "\\udc00\\ud800", "x\\u0000", "\x00", "\x01", "\n"])
 def test_what_no_json_text_may_hold_is_unreadable(post, path, field, text):
@@ -166,6 +168,7 @@ def test_what_no_json_text_may_hold_is_unreadable(post, path, field, text):
     assert problem(post(path, raw=raw)) == (400, "parse_error")
 
 
+@pytest.mark.requirement(31)
 @every_field
 def test_a_field_given_twice_is_unreadable(post, path, field):
     value = json.dumps(BODIES[path][field])

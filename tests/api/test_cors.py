@@ -57,6 +57,7 @@ def test_a_preflight_allows_no_credentials(api):
     assert "Access-Control-Allow-Credentials" not in preflight(api, "/session/create")
 
 
+@pytest.mark.requirement(104)
 @pytest.mark.parametrize(
     "origin",
     [
@@ -146,6 +147,7 @@ def test_while_the_database_is_away_a_missing_key_is_still_told(api, transaction
     assert cors_headers(response) == []
 
 
+@pytest.mark.requirement(104)
 def test_the_keys_own_project_must_list_the_origin(api):
     factories.project().set(origins=["https://other.example"])
     response = api.create(headers={"origin": "https://other.example"})
@@ -201,6 +203,7 @@ def test_what_fails_varies_on_the_origin_too(api, transactional_db, method, path
     assert "origin" in varies_on(failed)
 
 
+@pytest.mark.requirement(104)
 @every_server_endpoint
 def test_a_server_endpoint_sends_no_cors_headers(api, method, path, kind):
     body = {} if method == "POST" else None

@@ -84,6 +84,7 @@ def test_a_place_is_passed_on_over_events_of_other_types(api, told):
     assert types(api.events(after)) == []
 
 
+@pytest.mark.requirement(119)
 def test_another_projects_events_are_not_listed(api, told, project):
     from tests import factories
     from tests.api.calls import Api

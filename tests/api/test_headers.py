@@ -28,6 +28,7 @@ def policy_of(response):
     return {name: value for name, _, value in parts}
 
 
+@pytest.mark.requirement(90)
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", [*DATA, *PAGES, *FILES])
 def test_no_answer_runs_what_is_not_ours_or_is_guessed_at_or_framed(visitor, path):
@@ -53,6 +54,7 @@ def test_a_page_tells_other_sites_nothing_of_its_address(visitor, path):
     assert policy_of(response)["base-uri"] == policy_of(response)["object-src"] == "'none'"
 
 
+@pytest.mark.requirement(90)
 @pytest.mark.django_db
 @pytest.mark.parametrize(("includes", "rest"), [(False, ""), (True, "; includeSubDomains")])
 def test_over_https_every_answer_keeps_browsers_there_for_a_year(settings, includes, rest):
@@ -63,6 +65,7 @@ def test_over_https_every_answer_keeps_browsers_there_for_a_year(settings, inclu
         assert told == f"max-age={YEAR}{rest}", path
 
 
+@pytest.mark.requirement(106)
 @pytest.mark.django_db
 def test_trace_is_answered_by_nobody(visitor):
     for path in ("/session/settings", "/docs/"):

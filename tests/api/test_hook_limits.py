@@ -45,6 +45,7 @@ def unknown(api, number=0, **environ):
     return api.call("POST", f"/hooks/0b7d3f0e-5a3b-4c7e-9d55-{number:012}/secret", {}, **environ)
 
 
+@pytest.mark.requirement(68)
 def test_a_flood_of_one_project_costs_the_database_nothing(api, provider, django_assert_num_queries):
     assert [report(api, provider).status_code for _ in range(MOST)] == [200] * MOST
     report(api, provider)  # of the first refusal a line is written for the owner
@@ -89,6 +90,7 @@ def test_the_owner_finds_it_in_the_decision_log(api, project, provider):
     assert (noted.rule, noted.subject, noted.refused) == ("hooks_per_second", "whole project", 1)
 
 
+@pytest.mark.requirement(68)
 def test_a_search_for_addresses_costs_the_database_nothing(api, django_assert_num_queries):
     answers = [unknown(api, number).status_code for number in range(hook_limits.UNKNOWN_PER_SECOND)]
     assert set(answers) == {404}

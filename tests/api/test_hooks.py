@@ -74,6 +74,7 @@ def test_our_own_id_beside_a_strange_one_of_the_provider_means_another_installat
     assert status(sent) == "sent"
 
 
+@pytest.mark.requirement(70)
 def test_a_final_status_never_changes_again(client, provider, sent):
     report(client, provider, id="id-1", status="success")
     finished_at = Message.objects.get(pk=sent.pk).finished_at
@@ -83,6 +84,7 @@ def test_a_final_status_never_changes_again(client, provider, sent):
     assert sent.finished_at == finished_at
 
 
+@pytest.mark.requirement(70)
 def test_the_same_receipt_twice_makes_one_callback(client, provider, sent):
     for _ in range(2):
         report(client, provider, id="id-1", status="success")
@@ -97,6 +99,7 @@ def under_way(api, outbox):
     return claimed
 
 
+@pytest.mark.requirement(69)
 @pytest.mark.django_db(transaction=True)
 def test_a_receipt_that_waits_for_our_own_note_is_in_a_bulkhead(provider, under_way, monkeypatch):
     monkeypatch.setattr(bulkhead, "_threads", 1)
@@ -213,6 +216,7 @@ def test_what_the_database_cannot_hold_as_it_is_is_taken_in_all_the_same(client,
     assert report(client, provider, id="\0", status="failed").status_code == 200
 
 
+@pytest.mark.requirement(68)
 def test_an_unknown_id_is_answered_and_nothing_grows(client, provider, sent):
     before = Message.objects.count()
     assert report(client, provider, id="id-unknown", status="success").status_code == 200
@@ -224,6 +228,7 @@ def strangers(number):
     return [Receipt(ReceiptStatus.SUCCESS, f"strange-{place}", message_id=place) for place in range(number)]
 
 
+@pytest.mark.requirement(68)
 def test_a_call_full_of_unknown_ids_takes_three_statements_whatever_was_sent(provider, sent, django_assert_num_queries):
     """Two looks for all of them, and one at what is under way. None is Django's own."""
     with django_assert_num_queries(0):
@@ -235,6 +240,7 @@ def test_a_call_full_of_unknown_ids_takes_three_statements_whatever_was_sent(pro
     assert status(sent) == "sent"
 
 
+@pytest.mark.requirement(68)
 def test_the_reports_of_a_longer_call_are_looked_up_500_at_a_time(provider, sent):
     ours = Receipt(ReceiptStatus.SUCCESS, "id-1")
     assert asked(provider, [*strangers(receipts.MAX_RECEIPTS - 1), ours]).count("find_reported") == 4 + 4
@@ -248,6 +254,7 @@ def asked(provider, reports):
     return [call.args[0] for call in executed.call_args_list]
 
 
+@pytest.mark.requirement(68)
 def test_more_reports_than_a_call_holds_are_refused(provider, sent):
     with pytest.raises(HookUnreadable, match="at most 2000"):
         receipts.apply_receipts(provider, [*strangers(receipts.MAX_RECEIPTS), Receipt(ReceiptStatus.SUCCESS, "id-1")])
@@ -275,6 +282,7 @@ def test_what_did_not_arrive_always_has_an_error(client, provider, sent, word):
     assert sent.error
 
 
+@pytest.mark.requirement(71)
 def test_another_providers_message_is_out_of_reach(client, project, sent):
     stranger = factories.project(channels=("sms",))
     theirs = Provider.objects.get(project=stranger.row)
@@ -282,6 +290,7 @@ def test_another_providers_message_is_out_of_reach(client, project, sent):
     assert status(sent) == "sent"
 
 
+@pytest.mark.requirement(68)
 def test_a_forged_call_is_refused_without_effect(client, provider, sent):
     response = report(client, provider, signature="wrong", id="id-1", status="failed")
     assert response.status_code == 401
@@ -294,6 +303,7 @@ def test_a_wrong_path_is_not_found(client, provider, path):
     assert client.post(path, "{}", content_type="application/json").status_code == 404
 
 
+@pytest.mark.requirement(94)
 def test_a_secret_that_was_copied_from_another_row_opens_nothing(client, provider, caplog):
     """An attacker with write access to the database, but no key, could else call hooks at a path that they know."""
     known = Provider.objects.get(name="email first")
@@ -325,6 +335,7 @@ def test_garbage_is_a_400(client, provider):
     assert response.status_code == 400
 
 
+@pytest.mark.requirement(68)
 def test_a_body_over_3_mib_is_refused(client, provider):
     path = f"/hooks/{provider.uuid}/{hook_secret_of(provider)}"
     response = client.post(path, "x" * (MIB_3 + 1), content_type="text/plain", headers={"x-signature": "right"})

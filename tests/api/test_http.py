@@ -80,6 +80,7 @@ def test_a_wrong_value_is_not_repeated(api):
     assert "script" not in response.content.decode()
 
 
+@pytest.mark.requirement(106)
 def test_an_unforeseen_exception_is_a_problem_without_details(api, project, caplog):
     bot = project.provider("messenger_a", name="bot", type="collector_faulty")
     response = api.call("POST", urlsplit(accounts.hook_url(bot)).path)
@@ -107,6 +108,7 @@ def test_options_is_refused_and_not_told(api, method, path, kind):
     assert "OPTIONS" not in response["Allow"]
 
 
+@pytest.mark.requirement(102)
 def test_the_method_cannot_be_overridden(api):
     headers = {"x-http-method-override": "GET"}
     response = api.call("POST", "/session/channels", {"_method": "GET"}, key=api.api_key, headers=headers)
@@ -140,6 +142,7 @@ def large_body(size):
     return body + "x" * (size - len(body) - 2) + '"}'
 
 
+@pytest.mark.requirement(100)
 @every_post
 def test_a_body_over_16_kib_is_too_large(api, method, path, kind):
     response = api.call(method, path, key=api.key(kind), raw=large_body(16 * 1024 + 1))
@@ -150,6 +153,7 @@ def test_a_body_of_16_kib_is_read(api):
     assert api.call("POST", "/session/create", key=api.api_key, raw=large_body(16 * 1024)).status_code == 200
 
 
+@pytest.mark.requirement(102)
 @every_post
 @pytest.mark.parametrize(
     "content_type",
@@ -222,6 +226,7 @@ def test_an_unreadable_body_is_refused(api, method, path, kind, raw):
     assert not Message.objects.exists()
 
 
+@pytest.mark.requirement(102)
 def test_the_query_is_no_part_of_the_body(api):
     response = api.call("POST", "/session/create?to=%2B4915112345678", {}, key=api.api_key)
     assert problem(response) == (400, "validation_error")
@@ -237,6 +242,7 @@ def test_whatever_is_asked_for_the_answer_is_json(api, headers, query):
     assert (response.status_code, response["Content-Type"]) == (200, "application/json")
 
 
+@pytest.mark.requirement(25)
 @every_endpoint
 def test_no_answer_may_be_stored(api, method, path, kind):
     for key in ("", api.key(kind)):
@@ -278,6 +284,7 @@ def test_a_host_that_is_not_served_is_refused(api, host):
     assert response["Content-Type"] == "application/problem+json"
 
 
+@pytest.mark.requirement(105)
 def test_the_forwarded_host_counts_for_nothing(api):
     headers = {"x-forwarded-host": "evil.example"}
     assert api.call("GET", "/session/settings", key=api.api_key, headers=headers).status_code == 200
@@ -289,6 +296,7 @@ def test_a_well_formed_request_id_is_echoed(api, request_id):
     assert response["X-Request-Id"] == response.data["request_id"] == request_id
 
 
+@pytest.mark.requirement(120)
 @pytest.mark.parametrize("request_id", ["", " ", "x" * 65, "a b", "a/b", "a\nb", "ä", "a,b", "<a>"])
 def test_any_other_request_id_is_replaced(api, request_id):
     response = api.call("GET", "/session/settings", headers={"x-request-id": request_id})

@@ -50,6 +50,7 @@ def test_the_right_kind_gets_past_the_door(api, method, path, kind):
     assert response.status_code in (200, 400, 404)
 
 
+@pytest.mark.requirement(1)
 @every_endpoint
 def test_the_other_kind_is_refused(api, method, path, kind):
     other = "secret" if kind == "api" else "api"
@@ -58,6 +59,7 @@ def test_the_other_kind_is_refused(api, method, path, kind):
     assert f"takes {'an API' if kind == 'api' else 'a secret'} key (ww_{kind}_...)" in response.data["detail"]
 
 
+@pytest.mark.requirement(1)
 def test_a_refused_kind_has_no_effect(api):
     api.secret_key, api.api_key = api.api_key, api.secret_key
     api.create()
@@ -96,6 +98,7 @@ def of_a_disabled_project(project, kind):
     return key.text
 
 
+@pytest.mark.requirement(7)
 @pytest.mark.parametrize("make", [expired, revoked, of_a_disabled_project])
 @pytest.mark.parametrize("kind", KeyKind)
 def test_a_key_that_is_over_looks_like_an_unknown_one(api, project, make, kind):
@@ -107,6 +110,7 @@ def test_a_key_that_is_over_looks_like_an_unknown_one(api, project, make, kind):
     assert over.data == unknown.data
 
 
+@pytest.mark.requirement(6)
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -139,6 +143,7 @@ def test_an_empty_header_is_a_missing_one(api):
     assert problem(response) == (401, "missing_api_key")
 
 
+@pytest.mark.requirement(2, 4)
 @pytest.mark.django_db(transaction=True)
 def test_a_mistyped_key_is_refused_without_asking_the_database(api):
     with database_away():
@@ -148,6 +153,7 @@ def test_a_mistyped_key_is_refused_without_asking_the_database(api):
 # --- nowhere but in the header ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(6)
 @pytest.mark.parametrize("name", ["x-api-key", "api_key", "apikey", "key"])
 def test_a_key_in_the_query_is_ignored(api, name):
     assert problem(api.call("GET", f"/session/settings?{name}={api.api_key}")) == (401, "missing_api_key")
@@ -166,17 +172,20 @@ def test_a_key_in_another_header_is_ignored(api):
 # --- what a key is ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(2)
 def test_a_key_tells_its_kind_at_first_sight(project):
     assert re.fullmatch(r"ww_api_[0-9A-Za-z]{38}", project.api_key)
     assert re.fullmatch(r"ww_secret_[0-9A-Za-z]{38}", project.secret_key)
 
 
+@pytest.mark.requirement(3)
 def test_of_a_key_only_a_digest_and_a_prefix_are_kept(project):
     row = ApiKey.objects.get(project=project.row, kind="api")
     assert bytes(row.digest) == stored_digest(project.api_key, kind="key")
     assert project.api_key.startswith(row.prefix) and len(row.prefix) <= len("ww_api_") + 4
 
 
+@pytest.mark.requirement(5)
 def test_a_project_has_any_number_of_keys_of_a_kind(api, project):
     keys = [issue_key(project=project.row, kind=KeyKind.API).text for _ in range(3)]
     assert {api.call("GET", "/session/settings", key=key).status_code for key in [api.api_key, *keys]} == {200}
@@ -193,6 +202,7 @@ def test_an_expiring_key_works_until_then(api, project):
     assert api.settings().status_code == 200
 
 
+@pytest.mark.requirement(5)
 def test_the_last_use_is_noted(api):
     api.settings()
     used = ApiKey.objects.get(kind="api").last_used_at
@@ -276,6 +286,7 @@ def as_server(api, address, path="/manual/channels", headers=None):
     return api.call("GET", path, key=api.secret_key, headers=headers, REMOTE_ADDR=address)
 
 
+@pytest.mark.requirement(8)
 @pytest.mark.parametrize(
     ("networks", "address", "is_allowed"),
     [
@@ -299,6 +310,7 @@ def test_a_secret_key_is_taken_from_the_listed_networks_only(api, project, netwo
     assert response.status_code == 200 if is_allowed else problem(response) == (401, "invalid_api_key")
 
 
+@pytest.mark.requirement(7)
 def test_from_elsewhere_a_secret_key_looks_like_an_unknown_one(api, project):
     project.set(secret_key_networks=["198.41.1.0/24"])
     for path in ("/manual/channels", "/session/settings"):  # of the wrong kind too
@@ -315,6 +327,7 @@ def test_from_elsewhere_a_secret_key_counts_as_an_unknown_one(api, project):
     assert answers == [(401, "invalid_api_key")] * 30 + [(429, "rate_limited")]
 
 
+@pytest.mark.requirement(98)
 def test_the_owner_reads_from_where_a_secret_key_was_refused(api, project):
     project.set(secret_key_networks=["198.41.1.0/24"])
     as_server(api, STRANGER)
@@ -323,6 +336,7 @@ def test_the_owner_reads_from_where_a_secret_key_was_refused(api, project):
     assert noted.rule in RULES
 
 
+@pytest.mark.requirement(104)
 @pytest.mark.parametrize(("method", "path"), [("GET", "/manual/channels"), ("GET", "/session/settings")])
 def test_a_secret_key_in_a_browser_alerts_its_owner_once(api, project, method, path):
     for _ in range(2):
@@ -369,6 +383,7 @@ def exhaust(api, **environ):
         assert settings_with(api, mistyped(api.api_key), **environ).status_code == 401
 
 
+@pytest.mark.requirement(8)
 def test_after_30_unknown_keys_in_a_minute_further_ones_are_held_off(api):
     exhaust(api)
     refused = settings_with(api, mistyped(api.api_key))
@@ -389,6 +404,7 @@ def test_a_valid_key_that_this_process_has_not_seen_passes_too(api, project):
     assert api.settings().status_code == 200
 
 
+@pytest.mark.requirement(8)
 def test_who_is_held_off_costs_the_database_no_look_up_for_a_key(api, project):
     exhaust(api)
     settings_with(api, unknown_key())
@@ -413,6 +429,7 @@ def test_another_address_is_not_held_off(api):
     assert settings_with(api, mistyped(api.api_key), REMOTE_ADDR="198.41.0.5").status_code == 401
 
 
+@pytest.mark.requirement(8)
 @pytest.mark.parametrize(
     ("address", "status"), [("2001:500:2::ffff", 429), ("2001:500:2:0:1:2:3:4", 429), ("2001:500:2:1::", 401)]
 )

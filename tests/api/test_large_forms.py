@@ -32,6 +32,7 @@ def form(size):
     return {"file": SimpleUploadedFile("a.bin", b"x" * size), "csrfmiddlewaretoken": TOKEN}
 
 
+@pytest.mark.requirement(100)
 @pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("size", [300 * 1024, 8 * 1024 * 1024])
 def test_a_long_form_is_refused_before_anything_of_it_is_read(visitor, no_disk, path, size, monkeypatch, caplog):
@@ -50,6 +51,7 @@ def test_a_short_form_is_read_without_the_disk(visitor, no_disk, path):
     assert visitor.post(path, form(1024)).status_code not in (413, 500)
 
 
+@pytest.mark.requirement(100)
 def test_uploads_have_no_way_to_the_disk(settings):
     assert settings.FILE_UPLOAD_HANDLERS == ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
     assert settings.FILE_UPLOAD_MAX_MEMORY_SIZE > settings.INVOICE_MAX_BYTES

@@ -51,6 +51,7 @@ def test_without_a_token_in_the_settings_there_are_no_metrics():
     assert scrape().status_code == 404
 
 
+@pytest.mark.requirement(112)
 @pytest.mark.django_db
 @pytest.mark.parametrize("token", ["", "wrong", f"{TOKEN}x", "é"])
 def test_another_token_reads_nothing(counted, token):
@@ -97,6 +98,7 @@ def test_a_provider_s_last_answers_are_counted_back_to_the_first_other_one(count
     assert answer() == {}
 
 
+@pytest.mark.requirement(112)
 @pytest.mark.django_db
 def test_no_part_of_a_path_becomes_a_label(counted):
     Client().post("/hooks/5f0f6b1c-9c1f-4e39-8f4a-6f5d1d0a1b11/a-secret-of-a-hook", b"", content_type="text/plain")
@@ -155,6 +157,7 @@ def test_while_the_database_is_away_the_counts_and_the_disk_are_there(counted, s
         assert value("request_seconds_count", endpoint="session/settings", status="401") == 1
 
 
+@pytest.mark.requirement(112)
 def test_further_providers_and_countries_are_counted_together(counted, monkeypatch):
     families = metrics._families()
     families.providers, families.places = metrics.Bounded(2), metrics.Bounded(3)

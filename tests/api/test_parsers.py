@@ -50,6 +50,7 @@ def test_it_reads_an_object(body, value):
     assert parse_object(body) == value
 
 
+@pytest.mark.requirement(101)
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -133,6 +134,7 @@ def test_the_worst_body_takes_no_longer_than_its_size_deserves(unit):
     assert time.perf_counter() - start < 0.5
 
 
+@pytest.mark.requirement(101)
 def test_a_small_stack_is_enough():
     def deep(levels):
         return deep(levels - 1) if levels else pytest.raises(ParseError, parse_object, b"[" * 16000)

@@ -16,6 +16,7 @@ from verification.worker.broker import broker
 PROBES = ("/livez", "/readyz")
 
 
+@pytest.mark.requirement(105)
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", PROBES)
 @pytest.mark.parametrize("host", ["10.1.2.3:8000", "codes.example.com", "testserver"])
@@ -62,6 +63,7 @@ def test_probes_in_a_row_ask_the_database_once(django_assert_num_queries):
         assert {client.get("/readyz").status_code for _ in range(20)} == {200}
 
 
+@pytest.mark.requirement(105)
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/livez", "/livez/"])
 def test_what_merely_looks_like_a_probe_is_served_like_anything_else(path):
@@ -69,6 +71,7 @@ def test_what_merely_looks_like_a_probe_is_served_like_anything_else(path):
     assert response.status_code == 400
 
 
+@pytest.mark.requirement(112)
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("caller", "told"), [("10.20.0.7", {"workers": degradation.DEGRADED["workers"]}), ("203.0.113.7", None)]

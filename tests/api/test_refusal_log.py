@@ -22,6 +22,7 @@ def lines(caplog):
     return lambda: [json.loads(write(record)) for record in caplog.records if record.name == logs.__name__]
 
 
+@pytest.mark.requirement(97)
 def test_a_refusal_is_found_by_its_request_id_with_code_project_and_endpoint(lines, client, project):
     given = {"x-api-key": project.api_key, "x-request-id": "ticket-4711"}
     response = client.get("/manual/message/+4915112345678?to=+4915112345678", headers=given)
@@ -39,6 +40,7 @@ def test_a_refusal_is_found_by_its_request_id_with_code_project_and_endpoint(lin
     assert "4915112345678" not in str(line) and project.api_key not in str(line)
 
 
+@pytest.mark.requirement(97)
 def test_a_wrong_webhook_address_is_not_written_out(lines, client):
     client.post("/hooks/00000000-0000-0000-0000-000000000000/its-secret")
     client.get("/hooks/its-secret/1/2/3")
@@ -73,6 +75,7 @@ def test_a_flood_of_requests_while_the_database_is_away_does_not_flood_the_log(c
     ]
 
 
+@pytest.mark.requirement(97)
 def test_a_form_that_was_forged_leaves_no_query_in_the_log(caplog):
     caplog.set_level(logging.WARNING, logger="django.security.csrf")
     Client(enforce_csrf_checks=True).post("/admin/login/?q=somebody@example.com", {"username": "ann"})
@@ -99,12 +102,14 @@ def test_a_form_with_too_many_fields_leaves_the_line_of_a_refusal_and_no_other(l
     assert len(caplog.records) == 1
 
 
+@pytest.mark.requirement(97)
 def test_forged_forms_share_the_lines_of_all_refusals(caplog, monkeypatch):
     monkeypatch.setattr(logs.allowance, "take", lambda _now: (False, 0))
     assert Client(enforce_csrf_checks=True).post("/admin/login/").status_code == 403
     assert [record for record in caplog.records if record.name == "django.security.csrf"] == []
 
 
+@pytest.mark.requirement(97)
 def test_a_forged_form_leaves_no_part_of_a_path_that_may_be_secret_in_the_log(caplog):
     Client(enforce_csrf_checks=True).post("/admin/invitation/its-secret/")
     [record] = [record for record in caplog.records if record.name == "django.security.csrf"]

@@ -50,6 +50,7 @@ def asking(request, api, outbox):
     return Asking(api, outbox, names=request.param)
 
 
+@pytest.mark.requirement(120)
 def test_each_step_keeps_the_id_of_its_request_and_the_network_of_its_caller(asking):
     session = asking.verify()
     message, wrong, token = Message.objects.get(), WrongCode.objects.get(), VerifyToken.objects.get()
@@ -71,6 +72,7 @@ def test_the_story_begins_with_the_request_and_names_those_that_followed(asking)
     assert story.events[0].request == asking.ids["create"] and story.events[0].detail.endswith(f"From {NEARBY}.")
 
 
+@pytest.mark.requirement(120)
 def test_every_request_leads_to_the_story_but_a_caller_s_own_id_of_the_last(asking, project):
     session = asking.verify()
     assert len(set(asking.ids.values())) == len(asking.ids)
@@ -80,6 +82,7 @@ def test_every_request_leads_to_the_story_but_a_caller_s_own_id_of_the_last(aski
     assert not any(search(request_id, [other.id]).sessions for request_id in asking.ids.values())
 
 
+@pytest.mark.requirement(120)
 def test_an_erased_recipient_leaves_no_id_and_no_network(asking, project):
     asking.verify()
     forget(project=project.row, to=TO)
@@ -88,6 +91,7 @@ def test_an_erased_recipient_leaves_no_id_and_no_network(asking, project):
     assert not VerifyToken.objects.exists()
 
 
+@pytest.mark.requirement(120)
 def test_of_networks_the_export_has_that_of_the_right_code_alone(asking, project):
     asking.verify()
     data = export(project=project.row, to=TO)

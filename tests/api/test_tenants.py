@@ -26,6 +26,7 @@ def without_id(response):
     return response.status_code, response.data
 
 
+@pytest.mark.requirement(9)
 @pytest.mark.parametrize(
     "ask",
     [
@@ -40,6 +41,7 @@ def test_a_foreign_session_looks_unknown(api, stranger, ask):
     assert without_id(ask(stranger, session_id)) == without_id(ask(stranger, UNKNOWN))
 
 
+@pytest.mark.requirement(35)
 def test_a_foreign_session_that_is_over_looks_unknown_too(api, stranger, outbox):
     session_id = api.create().data["session_id"]
     api.check(session_id, outbox.code)
@@ -58,6 +60,7 @@ def test_a_foreign_send_sends_nothing(api, stranger, outbox):
     assert outbox.messages == []
 
 
+@pytest.mark.requirement(10)
 def test_a_foreign_token_looks_unknown_and_is_not_used_up(api, stranger, outbox):
     token = api.check(api.create().data["session_id"], outbox.code).data["verify_token"]
     assert without_id(stranger.verify(token)) == without_id(stranger.verify(str(uuid.uuid4())))
@@ -70,11 +73,13 @@ def test_a_foreign_token_that_was_used_looks_unknown_too(api, stranger, outbox):
     assert problem(stranger.verify(token)) == (404, "verify_token_not_found")
 
 
+@pytest.mark.requirement(9)
 def test_a_foreign_message_looks_unknown(api, stranger):
     message_id = api.manual_send().data["message_id"]
     assert without_id(stranger.manual_message(message_id)) == without_id(stranger.manual_message(12345))
 
 
+@pytest.mark.requirement(11)
 def test_a_foreign_provider_looks_unknown_and_sends_nothing(stranger, project):
     foreign = stranger.manual_send(provider_id=Provider.objects.get(project=project.row, channel="sms").pk)
     assert without_id(foreign) == without_id(stranger.manual_send(provider_id=2**40))
@@ -85,6 +90,7 @@ def test_one_recipient_of_two_projects_has_two_sessions(api, stranger):
     assert api.create().data["session_id"] != stranger.create().data["session_id"]
 
 
+@pytest.mark.requirement(12)
 def test_one_recipient_of_two_projects_has_two_blocks(api, stranger, outbox):
     api.create()
     assert stranger.create().data["sent_to"] == "sms"
@@ -116,6 +122,7 @@ def test_the_channels_told_are_the_projects_own(stranger, project):
     assert "Only ours" not in stranger.channels().content.decode() + stranger.manual_channels().content.decode()
 
 
+@pytest.mark.requirement(12)
 def test_an_idempotency_key_is_the_projects_own(api, stranger):
     headers = {"idempotency-key": "order-1"}
     first = api.manual_send(headers=headers)

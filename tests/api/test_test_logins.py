@@ -45,12 +45,14 @@ def session_id(api, project):
     return api.create(PHONE).data["session_id"]
 
 
+@pytest.mark.requirement(41)
 @ENDS
 def test_a_session_under_way_ends_with_its_test_login(api, project, session_id, end):
     end(project)
     assert problem(api.check(session_id, CODE)) == (410, "session_expired")
 
 
+@pytest.mark.requirement(41)
 @ENDS
 def test_a_token_ends_with_the_test_login(api, project, session_id, end):
     token = api.check(session_id, CODE).data["verify_token"]

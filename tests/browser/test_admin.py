@@ -92,6 +92,7 @@ def test_the_sections_are_a_row_on_a_phone_that_begins_at_the_open_one(live_serv
     assert page.evaluate("document.documentElement.scrollWidth") == 390
 
 
+@pytest.mark.requirement(110)
 def test_nothing_comes_from_elsewhere(live_server, browser_page):
     User.objects.create_user("owner", password=PASSWORD, is_staff=True)
     page, _ = browser_page

@@ -113,6 +113,7 @@ SHOPS = {
 }
 
 
+@pytest.mark.requirement(114)
 @pytest.mark.parametrize("language", SHOPS)
 def test_the_guides_server_gets_who_it_is_and_no_address_holds_the_token(hosted, language, tmp_path):
     file, command = SHOPS[language]
@@ -132,6 +133,7 @@ def test_the_guides_server_gets_who_it_is_and_no_address_holds_the_token(hosted,
     assert not [referrer for url, referrer in asked if url.startswith(hosted.back) and referrer]
 
 
+@pytest.mark.requirement(115)
 def test_a_server_that_did_not_send_the_user_there_refuses_the_token(hosted, tmp_path):
     with hosted.shop([sys.executable], "server.py", tmp_path):
         hosted.open(state="of-somebody-else").reach_code()
@@ -139,6 +141,7 @@ def test_a_server_that_did_not_send_the_user_there_refuses_the_token(hosted, tmp
         hosted.page.get_by_text("403").first.wait_for()
 
 
+@pytest.mark.requirement(114)
 def test_the_token_comes_back_in_the_fragment_where_the_project_says_so(hosted):
     hosted.save(hand_over="fragment")
     hosted.page.route(

@@ -40,6 +40,7 @@ def run(*program, **values):
     return subprocess.run([sys.executable, *program], cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.requirement(90, 106)
 def test_the_deployment_check_finds_nothing():
     done = run("manage.py", "check", "--deploy", "--fail-level", "WARNING")
     assert (done.returncode, done.stderr) == (0, "")
@@ -59,6 +60,7 @@ def test_a_public_address_that_is_not_served_is_told(settings, hosts, found):
     assert ids(checks.base_url_is_served()) == found
 
 
+@pytest.mark.requirement(106)
 @pytest.mark.parametrize(
     ("wrong", "found"),
     [
@@ -84,6 +86,7 @@ def test_what_production_should_not_have_is_told(settings, wrong, found):
 LOOSE = "from django.conf import settings as s; print(s.IS_EMBEDDED, s.IS_SECOND_FACTOR_REQUIRED)"
 
 
+@pytest.mark.requirement(106)
 @pytest.mark.parametrize(
     ("urls", "said"),
     [
@@ -135,6 +138,7 @@ BROWSERS = (
 )
 
 
+@pytest.mark.requirement(90)
 @pytest.mark.parametrize(
     ("values", "shown"),
     [
@@ -206,6 +210,7 @@ def test_the_first_request_finds_everything_loaded():
     assert ours - set(done.stdout.split()) == set()
 
 
+@pytest.mark.requirement(97)
 def test_a_report_to_sentry_tells_the_place_and_nothing_that_was_there():
     secret = "+4915112345678"
     frame = {"function": "open_session", "lineno": 40}
@@ -230,6 +235,7 @@ class Bomb:
         return (os.mkdir, (str(ROOT / "var" / "a-bomb-went-off"),))
 
 
+@pytest.mark.requirement(99)
 def test_whoever_writes_to_valkey_runs_nothing_here():
     cache, connection = caches["default"], get_redis_connection()
     connection.set(cache.make_key("bomb"), pickle.dumps(Bomb()), ex=10)

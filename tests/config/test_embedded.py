@@ -477,6 +477,7 @@ def test_a_home_that_cannot_be_written_is_one_line(tmp_path):
         make(tmp_path / "file" / "var").start()
 
 
+@pytest.mark.requirement(97)
 def test_the_log_holds_no_statements_and_no_values(home):
     with started(home, valkey=False) as servers:
         query(servers, "CREATE TABLE addresses (address text PRIMARY KEY)")

@@ -58,6 +58,7 @@ def test_one_may_stand_in_a_file(tmp_path):
     assert loaded.secret_key == SECRET
 
 
+@pytest.mark.requirement(94, 95)
 @pytest.mark.parametrize(
     ("values", "line"),
     [
@@ -110,6 +111,7 @@ def test_a_damaged_file_of_secrets_is_one_line_and_stays(tmp_path):
     assert path.read_text() == "{"
 
 
+@pytest.mark.requirement(95)
 @pytest.mark.django_db
 @pytest.mark.parametrize(("fallbacks", "status"), [([SECRET], 200), ([], 302)])
 def test_a_new_secret_key_logs_nobody_out_while_the_old_one_is_a_fallback(settings, fallbacks, status):

@@ -96,6 +96,7 @@ def post(*headers: bytes, body: bytes = b"") -> bytes:
     return b"POST /livez HTTP/1.1\r\n" + HOST + b"".join(header + b"\r\n" for header in headers) + b"\r\n" + body
 
 
+@pytest.mark.requirement(103)
 @pytest.mark.parametrize(
     "data",
     [
@@ -130,6 +131,7 @@ def test_a_coding_that_nobody_unpacks_is_refused(client):
     assert answer.startswith(b"HTTP/1.1 501 ") and answer.count(b"HTTP/1.1 ") == 1
 
 
+@pytest.mark.requirement(103)
 @pytest.mark.parametrize(
     "chunk", [b"1;\n\ra\r\n0\r\n\r\n", b"0x1\r\na\r\n0\r\n\r\n", b"1\r\nab\r\n0\r\n\r\n", b"-1\r\n"]
 )
@@ -138,6 +140,7 @@ def test_after_a_chunk_that_cannot_be_read_no_further_request_is_taken(client, c
     assert read_all(client).count(b"HTTP/1.1 200") <= 1
 
 
+@pytest.mark.requirement(103)
 @pytest.mark.parametrize(
     ("head", "status"),
     [

@@ -28,6 +28,7 @@ patient = settings(deadline=None)
 # --- Phone numbers ------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(60)
 @pytest.mark.parametrize(
     ("raw", "text", "country", "number_type"),
     [
@@ -61,6 +62,7 @@ def test_it_reads_every_accepted_writing_of_a_number(raw, text, country, number_
     assert parse_address(raw) == Address(text, AddressKind.PHONE, country, number_type)
 
 
+@pytest.mark.requirement(60, 61)
 @pytest.mark.parametrize(
     "raw",
     [
@@ -265,6 +267,7 @@ def test_it_reads_every_accepted_writing_of_an_email_address(raw, text):
     assert parse_address(address.text) == address
 
 
+@pytest.mark.requirement(63)
 @pytest.mark.parametrize(
     "raw",
     [
@@ -356,6 +359,7 @@ def test_it_refuses_any_other_writing_of_an_email_address(raw):
     assert str(refusal.value).isprintable()
 
 
+@pytest.mark.requirement(62, 64)
 def test_similar_addresses_stay_different_recipients():
     writings = ["mike@example.com", "mike+a@example.com", "mi.ke@example.com", "mike@exampıe.com"]
     assert len({parse_address(raw).text for raw in writings}) == len(writings)
@@ -375,6 +379,7 @@ def test_no_text_gives_anything_but_one_plain_ascii_address_or_a_refusal(local, 
     assert parse_address(address.text) == address
 
 
+@pytest.mark.requirement(62)
 @patient
 @given(st.characters(min_codepoint=128))
 def test_no_character_beyond_ascii_turns_into_an_ascii_domain(char):
@@ -430,6 +435,7 @@ def test_each_number_type_has_its_channels(number_type, sms, sms_with_voip, call
         assert is_reachable(address, channel, allow_voip=True) is call_with_voip
 
 
+@pytest.mark.requirement(61)
 @pytest.mark.parametrize(
     "writings",
     [
@@ -448,6 +454,7 @@ def test_of_a_mobile_with_several_writings_one_recipient_alone_gets_sms(writings
     assert reached == {writings[0]}
 
 
+@pytest.mark.requirement(55)
 @pytest.mark.parametrize(
     "number_type",
     [
@@ -466,6 +473,7 @@ def test_some_number_types_are_refused_everywhere(number_type, channel):
     assert not is_reachable(_phone(number_type), channel, allow_voip=True)
 
 
+@pytest.mark.requirement(65)
 def test_email_is_for_email_addresses_only():
     jane = parse_address("jane@example.com")
     assert is_reachable(jane, "email", allow_voip=False)

@@ -42,6 +42,7 @@ def waiting(project_id, wait=Wait.TENANTS_SERVER, *, number=1):
         each.result(SECONDS)
 
 
+@pytest.mark.requirement(14, 69)
 @pytest.mark.parametrize("wait", Wait)
 def test_one_project_has_its_share_and_the_others_theirs(wait):
     of_project, _ = limits(wait, THREADS)
@@ -55,6 +56,7 @@ def test_one_project_has_its_share_and_the_others_theirs(wait):
         pass
 
 
+@pytest.mark.requirement(14)
 def test_all_tenants_together_leave_room_for_the_vendors():
     _, of_tenants = limits(Wait.TENANTS_SERVER, THREADS)
     with contextlib.ExitStack() as stack:
@@ -66,6 +68,7 @@ def test_all_tenants_together_leave_room_for_the_vendors():
             pass
 
 
+@pytest.mark.requirement(14)
 @pytest.mark.parametrize("threads", [2, 4, 16, 1000])
 def test_some_threads_are_left_whatever_is_waited_for(threads):
     assert all(1 <= of_project <= in_all < threads for of_project, in_all in (limits(wait, threads) for wait in Wait))
@@ -88,6 +91,7 @@ def test_a_worker_has_no_such_limits(monkeypatch):
         pass
 
 
+@pytest.mark.requirement(14)
 @pytest.mark.django_db(transaction=True)
 def test_a_wait_in_a_transaction_is_an_error_in_the_log(caplog):
     with transaction.atomic(), bulkhead(1):

@@ -21,6 +21,7 @@ def ask(rf, remote, **headers):
     return client_address.client_address(rf.get("/", headers=headers, REMOTE_ADDR=remote))
 
 
+@pytest.mark.requirement(105)
 @pytest.mark.parametrize("proxy", ["127.0.0.1", "172.18.0.1", "fd00::1"])
 def test_a_header_that_nobody_reads_is_told(rf, caplog, proxy):
     assert ask(rf, proxy, x_forwarded_for="81.2.69.9") == proxy

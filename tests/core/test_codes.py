@@ -25,6 +25,7 @@ def drawn():
     return [codes.generate_code(6) for _ in range(DRAWN)]
 
 
+@pytest.mark.requirement(16)
 @by_one_process
 @pytest.mark.parametrize("position", range(6))
 def test_every_digit_is_equally_likely_at_every_position(drawn, position):
@@ -33,6 +34,7 @@ def test_every_digit_is_equally_likely_at_every_position(drawn, position):
     assert deviation(column, string.digits) < CHI_SQUARE_9
 
 
+@pytest.mark.requirement(16)
 @by_one_process
 def test_codes_have_their_length_with_leading_zeros(drawn):
     assert {len(code) for code in drawn} == {6}

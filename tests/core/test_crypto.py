@@ -43,6 +43,7 @@ def test_what_is_encrypted_can_be_read_at_its_place(plain):
     assert decrypt(encrypt(plain, binding="table:1:column"), binding="table:1:column") == plain
 
 
+@pytest.mark.requirement(94)
 @pytest.mark.parametrize("binding", ["table:2:column", "table:1:other", "table:1", ""])
 def test_a_ciphertext_that_was_copied_elsewhere_does_not_open(binding):
     ciphertext = encrypt("123456", binding="table:1:column")
@@ -94,14 +95,17 @@ def test_a_code_has_one_digest_in_one_session():
     assert code_digest("123456", session_id=SESSION) == code_digest("123456", session_id=SESSION)
 
 
+@pytest.mark.requirement(18)
 def test_the_same_code_has_another_digest_in_another_session():
     assert code_digest("123456", session_id=SESSION) != code_digest("123456", session_id=OTHER_SESSION)
 
 
+@pytest.mark.requirement(33)
 def test_similar_codes_have_different_digests():
     assert len({code_digest(code, session_id=SESSION) for code in ("123456", "012345", "12345", "", "123456 ")}) == 5
 
 
+@pytest.mark.requirement(18)
 def test_without_the_pepper_a_dump_gives_no_code_away():
     digest = code_digest("0042", session_id=SESSION)
     guesses = (f"{code:04d}" for code in range(10_000))
@@ -144,10 +148,12 @@ def test_another_key_does_not_open_the_envelope():
         unseal(seal_for_key("0042", secret_key="k"), "K")
 
 
+@pytest.mark.requirement(24)
 def test_two_envelopes_of_one_code_differ():
     assert seal_for_key("0042", secret_key="k") != seal_for_key("0042", secret_key="k")
 
 
+@pytest.mark.requirement(95)
 def test_what_signs_puzzles_is_another_key_than_the_pepper():
     assert crypto.puzzle_keys()[0] != crypto._peppers()[0]
     assert len(crypto.puzzle_keys()[0]) == 32

@@ -23,6 +23,7 @@ def test_session_ids_are_unique():
     assert len({ids.generate_session_id() for _ in range(50_000)}) == 50_000
 
 
+@pytest.mark.requirement(42)
 def test_one_session_id_does_not_tell_the_next():
     parts = [random_part(ids.generate_session_id()) for _ in range(2_000)]
     steps = [second - first for first, second in zip(parts, parts[1:], strict=False)]
@@ -35,6 +36,7 @@ def test_the_first_part_of_a_session_id_is_its_time(monkeypatch):
     assert ids.generate_session_id().startswith("01ARYZ6S41")
 
 
+@pytest.mark.requirement(42)
 @pytest.mark.parametrize(
     "text",
     [
@@ -55,6 +57,7 @@ def test_a_ulid_has_one_writing(text):
     assert not ids.is_session_id(text)
 
 
+@pytest.mark.requirement(13)
 def test_message_ids_are_random_and_fit_every_json_reader():
     drawn = [ids.generate_message_id() for _ in range(5_000)]
     assert len(set(drawn)) == 5_000
@@ -62,6 +65,7 @@ def test_message_ids_are_random_and_fit_every_json_reader():
     assert max(drawn) > 2**52
 
 
+@pytest.mark.requirement(37)
 def test_verify_tokens_are_random_uuids():
     tokens = {ids.generate_verify_token() for _ in range(5_000)}
     assert len(tokens) == 5_000

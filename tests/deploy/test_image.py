@@ -110,6 +110,7 @@ def test_files_that_a_strict_umask_hides_are_read_in_the_image(tmp_path):
     assert seen.stat().st_ctime_ns == before  # the image holds no second copy of what was readable
 
 
+@pytest.mark.requirement(109)
 @pytest.mark.parametrize(
     ("file", "names"),
     [

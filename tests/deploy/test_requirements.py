@@ -31,6 +31,7 @@ def locked(name):
     return dict(PIN.findall((FOLDER / f"{name}.txt").read_text()))
 
 
+@pytest.mark.requirement(109)
 @pytest.mark.parametrize("name", ASKED_FOR)
 def test_a_lock_holds_what_was_asked_for_and_every_file_by_its_hash(name):
     pins = locked(name)
@@ -41,6 +42,7 @@ def test_a_lock_holds_what_was_asked_for_and_every_file_by_its_hash(name):
     assert [text for text in requirements if not re.search(r"--hash=sha256:[0-9a-f]{64}", text)] == []
 
 
+@pytest.mark.requirement(109)
 @pytest.mark.parametrize("name", ["local", "production"])
 def test_what_runs_is_what_was_tested(name):
     tested = locked("dev") | {"sentry-sdk": locked("production")["sentry-sdk"]}
@@ -72,6 +74,7 @@ def test_a_package_that_names_its_licence_in_spdx_has_that_one_beside_what_it_br
     assert {package: told[package] for package in named if not told[package].startswith(named[package])} == {}
 
 
+@pytest.mark.requirement(109)
 @pytest.mark.parametrize("which", ["production", "local"])
 def test_the_bill_of_materials_is_valid_and_has_every_package_of_the_lock(which):
     written = subprocess.run([FOLDER / "sbom", which], check=True, capture_output=True, text=True).stdout

@@ -176,6 +176,7 @@ def proxy_alone(request):
         yield running
 
 
+@pytest.mark.requirement(97)
 def test_no_secret_is_in_the_proxys_error_log_while_the_service_is_away(proxy_alone):
     """Each restart of a single node meets some requests."""
     headers = {"x-api-key": "secret-key", "referer": "https://codes.example.com/admin/invitation/secret/"}

@@ -60,6 +60,7 @@ def open_envelope(request, tmp_path):
     return run
 
 
+@pytest.mark.requirement(24)
 def test_it_opens_the_documented_envelope(open_envelope):
     done = open_envelope(documented("envelope"), documented("secret key"))
     assert (done.stdout, done.returncode) == (f"{documented('code')}\n", 0), done.stderr
@@ -131,6 +132,7 @@ def signed(*secrets, at=None, body=BODY):
     return {"webhook-id": "msg_1", "webhook-timestamp": str(int(at.timestamp())), "webhook-signature": signatures}
 
 
+@pytest.mark.requirement(78)
 def test_it_believes_a_genuine_callback(is_genuine):
     assert is_genuine(signed(SECRET), BODY)
 

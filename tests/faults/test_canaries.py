@@ -380,6 +380,7 @@ def hits(day, text, *, with_addresses=True, with_sessions=True):
 # --- the search ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(23, 97)
 def test_no_log_holds_a_secret_a_code_an_address_or_a_session(service, seen):
     assert {name: found for name, text in logs(service).items() if (found := hits(seen, text))} == {}
 
@@ -391,6 +392,7 @@ def test_what_was_to_be_logged_was_logged(service, seen):
     assert "canary" in logs(service)["postgres.log"]  # the constraint's name, and nothing of the row
 
 
+@pytest.mark.requirement(112)
 def test_no_metric_holds_a_secret_a_code_an_address_or_a_session(service, seen):
     asked = urllib.request.Request(f"http://127.0.0.1:{service.port}/metrics")
     asked.add_header("authorization", f"Bearer {METRICS_TOKEN}")
@@ -401,23 +403,27 @@ def test_no_metric_holds_a_secret_a_code_an_address_or_a_session(service, seen):
     assert hits(seen, text) == set()
 
 
+@pytest.mark.requirement(112)
 def test_no_span_holds_a_secret_a_code_an_address_or_a_session(traces, seen):
     wait_until(lambda: {"deliver", "ask provider", "receipt", "callback"} <= traces.names(), "the spans arrive")
     assert hits(seen, traces.text()) == set()
 
 
+@pytest.mark.requirement(19, 97)
 def test_nothing_that_valkey_was_given_or_holds_is_a_secret_a_code_or_an_address(service, seen):
     assert "watchword:wake:messages" in seen.commands and "watchword:wake:messages" in seen.keys_while_queued
     for text in (seen.commands, seen.keys_while_queued, keyspace(service)):
         assert hits(seen, text) == set()
 
 
+@pytest.mark.requirement(3, 97)
 def test_no_table_holds_a_secret_or_a_code(service, seen):
     tables = dump(service)
     found = {name: hits(seen, text, with_addresses=False, with_sessions=False) for name, text in tables.items()}
     assert {name: names for name, names in found.items() if names} == {}
 
 
+@pytest.mark.requirement(97)
 def test_an_address_stands_in_the_table_of_recipients_alone(service, seen):
     holders = {
         name

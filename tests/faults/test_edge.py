@@ -106,12 +106,14 @@ def test_a_chunked_body_is_read(service, shop):
     assert json.loads(answer[2])["sent_to"] is None
 
 
+@pytest.mark.requirement(100)
 def test_a_chunked_body_is_limited(service, shop):
     body = in_chunks(b'{"to": "%s"}' % (b"x" * 20_000), size=4096)
     [answer] = raw(service, create(shop, *CHUNKED, body=body, with_length=False))
     assert_problem(answer, 413, "body_too_large")
 
 
+@pytest.mark.requirement(100)
 @pytest.mark.parametrize("size", [17 * 1024, 257 * 1024, 2 * MEGABYTE])
 @pytest.mark.parametrize("is_chunked", [False, True])
 def test_a_body_is_too_large_however_large_it_is(service, shop, size, is_chunked):
@@ -145,6 +147,7 @@ def test_long_reports_at_once_are_answered(service):
         assert set(answers) <= {404, 429}  # of so many calls that name no provider, some are too many
 
 
+@pytest.mark.requirement(100)
 def test_a_form_that_is_announced_as_too_large_is_refused_with_a_page(service):
     with Line(service) as line:
         fields = ["POST /admin/login/ HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {257 * 1024}", "", ""]
@@ -172,6 +175,7 @@ def test_a_body_of_100_megabytes_is_refused_or_hung_up_on(service, shop, is_chun
         assert line.read()[0] == 413
 
 
+@pytest.mark.requirement(100)
 def test_large_bodies_at_once_do_not_stop_others(service, shop):
     def upload():
         with contextlib.suppress(*HUNG_UP):
@@ -185,6 +189,7 @@ def test_large_bodies_at_once_do_not_stop_others(service, shop):
     assert set(answers[1::2]) <= {413, None}
 
 
+@pytest.mark.requirement(100)
 def test_a_packed_body_is_refused(service, shop):
     [answer] = raw(service, create(shop, CHUNKED[0], "Content-Encoding: gzip", body=b"\x1f\x8b\x08\x00"))
     assert_problem(answer, 415, "unsupported_media_type")
@@ -220,6 +225,7 @@ def test_no_content_type_is_a_fault_of_ours_or_answered_by_a_page(service, shop,
     assert not body or headers["content-type"] in (PROBLEM, "application/json")
 
 
+@pytest.mark.requirement(6)
 def test_a_key_that_is_sent_twice_is_refused_or_taken_as_one(service, shop):
     [same] = raw(service, request(shop, f"x-api-key: {shop.api_key}", method="GET"))
     [other] = raw(service, request(shop, f"x-api-key: {shop.secret_key}", method="GET"))
@@ -283,6 +289,7 @@ def test_nonsense_is_refused_or_hung_up_on(service, nonsense):
         assert 400 <= raw(service, nonsense + b"\r\n\r\n")[0][0] < 500
 
 
+@pytest.mark.requirement(106)
 def test_no_header_names_the_software(service):
     answers = [service.call("GET", path)[2] for path in ("/session/settings", "/nowhere")]
     answers.append(raw(service, b"GET / HTTP/1.1\r\n\r\n")[0][1])  # without a host
@@ -298,6 +305,7 @@ PROXIES = [
 ]
 
 
+@pytest.mark.requirement(103)
 @pytest.mark.parametrize("proxy", PROXIES)
 def test_behind_the_proxies_that_are_shipped_slow_clients_do_not_stop_others(service, shop, proxy):
     """The web processes have a thread for each request, and the proxy hands on whole requests only."""
@@ -313,6 +321,7 @@ def test_behind_the_proxies_that_are_shipped_slow_clients_do_not_stop_others(ser
         assert through_proxy == {200}
 
 
+@pytest.mark.requirement(103)
 def test_a_body_that_does_not_come_is_given_up_and_does_nothing(service, shop):
     with Line(service) as line:
         line.socket.sendall(create(shop, CHUNKED[0])[:-1])

@@ -104,6 +104,7 @@ def test_a_worker_that_starts_before_the_broker_delivers(service, shop, without_
     wait_until(lambda: shop.messages_to(to) == ["success"], "the sweep sends it")
 
 
+@pytest.mark.requirement(107)
 def test_a_flushed_cache_changes_no_count_block_limit_or_token(service, shop):
     to, other = recipient(), recipient()
     session_id = shop.open_session(to)

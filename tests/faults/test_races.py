@@ -26,6 +26,7 @@ def holds_everywhere(condition, what):
 # --- codes and tokens ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(26)
 def test_of_50_parallel_right_codes_one_gets_a_token(shop):
     to = recipient()
     session_id = shop.open_session(to)
@@ -35,6 +36,7 @@ def test_of_50_parallel_right_codes_one_gets_a_token(shop):
     assert {body["code"] for status, body, _ in answers if status == 409} == {"session_verified"}
 
 
+@pytest.mark.requirement(26)
 def test_of_50_parallel_wrong_codes_5_are_compared_and_all_5_stay_counted(shop):
     to = recipient()
     session_id = shop.open_session(to)
@@ -59,6 +61,7 @@ def test_the_right_code_among_parallel_wrong_ones_never_adds_a_guess(shop):
     assert attempts == counts.get(200, 0) + counts.get(400, 0) <= 5
 
 
+@pytest.mark.requirement(36)
 def test_of_50_parallel_verifies_one_succeeds(shop):
     to = recipient()
     token = shop.token_for(to)
@@ -79,6 +82,7 @@ def test_of_50_parallel_verifies_with_one_key_one_uses_the_token_up_and_all_read
 # --- sessions and messages ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(44)
 def test_300_parallel_creates_for_one_recipient_give_one_session_and_one_message(shop):
     to = recipient()
     answers = at_once(300, lambda _: shop.create(to))
@@ -96,6 +100,7 @@ def test_parallel_creates_for_several_recipients_do_not_disturb_each_other(shop)
     assert all(len(shop.messages_to(to)) == 1 for to in recipients)
 
 
+@pytest.mark.requirement(47)
 def test_of_50_parallel_sends_of_a_code_one_is_queued(shop):
     to = recipient()
     _, body, _ = shop.create(to, send=False)
@@ -105,6 +110,7 @@ def test_of_50_parallel_sends_of_a_code_one_is_queued(shop):
     assert len(shop.messages_to(to)) == 1
 
 
+@pytest.mark.requirement(48)
 def test_of_30_parallel_manual_sends_as_many_go_out_as_the_limit_allows(shop):
     to = recipient()
     answers = at_once(30, lambda _: shop.send(to))
@@ -128,6 +134,7 @@ def test_parallel_sends_with_one_idempotency_key_have_one_effect_and_one_answer(
     assert len(shop.messages_to(to)) == 1
 
 
+@pytest.mark.requirement(54)
 def test_a_daily_budget_is_never_overshot(service, other_shop):
     service.query("UPDATE verification_channel SET daily_budget = 3 WHERE project_id = %s RETURNING id", other_shop.id)
     answers = at_once(30, lambda _: other_shop.send(recipient()))
@@ -139,6 +146,7 @@ def test_a_daily_budget_is_never_overshot(service, other_shop):
 # --- a change reaches every process -------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(5)
 def test_a_revoked_key_is_refused_by_every_process(service, shop):
     issued = service.json("issuekey", str(shop.id), "--kind", "api")
 
@@ -160,6 +168,7 @@ def test_an_expired_key_is_refused_by_every_process(service, shop):
     holds_everywhere(lambda: status() in REFUSED, "no process takes the key")
 
 
+@pytest.mark.requirement(15)
 def test_a_disabled_project_is_refused_by_every_process_and_served_again_when_enabled(other_shop):
     def status():
         return other_shop.as_app("GET", "/session/settings")[0]
@@ -193,6 +202,7 @@ def test_the_requests_really_reach_several_processes(service, shop):
 # --- the traffic guard ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(51)
 def test_an_attack_in_parallel_reaches_the_limit_and_those_in_flight(shop):
     """Sequential numbers of one prefix, from several client addresses, eight calls at a time."""
     prefix, at_a_time = "+491601234", 8

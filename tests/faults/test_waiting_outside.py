@@ -124,6 +124,7 @@ def open_and_read(shop):
     return shop.code_for(to)
 
 
+@pytest.mark.requirement(14)
 @pytest.mark.parametrize("page", ["project/{project}/test-event/", "provider/{bot}/check/"])
 def test_the_neighbour_is_answered_while_a_tenants_server_hangs(service, shop, tenant, made, hanging, page):
     panel = Panel(service.port)
@@ -143,6 +144,7 @@ def test_the_neighbour_is_answered_while_a_tenants_server_hangs(service, shop, t
     assert {status for status, _ in answers} == {200}
 
 
+@pytest.mark.requirement(14)
 def test_the_neighbour_is_answered_while_a_bots_messenger_hangs(service, shop, tenant, made, hanging):
     path = urlsplit(made["hook"]).path
 

@@ -123,15 +123,18 @@ def test_the_search_finds_what_it_looks_for(lived, project):
     assert open_envelope(key, lived["envelope"]) == MANUAL_CODE
 
 
+@pytest.mark.requirement(3, 24)
 def test_nothing_stored_opens_an_envelope_of_manual_send(lived, stored):
     assert [key for key in keys_of(stored) if open_envelope(key, lived["envelope"])] == []
 
 
+@pytest.mark.requirement(23)
 def test_no_envelope_is_stored_at_all(stored):
     assert [value for value in stored if isinstance(value, str) and "aes256:" in value] == []
     assert [value for value in stored if isinstance(value, bytes) and b"aes256:" in value] == []
 
 
+@pytest.mark.requirement(18)
 def test_nothing_stored_opens_what_is_encrypted(stored):
     candidates = [AESGCM(key) for key in keys_of(stored)]
     sealed = []
@@ -146,12 +149,14 @@ def test_nothing_stored_opens_what_is_encrypted(stored):
                 pytest.fail(f"The database opens {binding.decode()}.")
 
 
+@pytest.mark.requirement(3)
 def test_nothing_stored_is_taken_as_a_key(stored):
     for text in {text for value in stored for text in as_texts(value)}:
         with pytest.raises(ApiError, match="unknown"):
             keys.authenticate(text)
 
 
+@pytest.mark.requirement(96)
 def test_nothing_stored_is_taken_as_a_verify_token(project, lived, stored):
     config = load_project(project.id)
     for text in {text for value in stored for text in as_texts(value)}:
@@ -160,6 +165,7 @@ def test_nothing_stored_is_taken_as_a_verify_token(project, lived, stored):
     assert check.redeem_verify_token(project=config, token=lived["token"]).is_test
 
 
+@pytest.mark.requirement(85, 96)
 def test_no_stored_session_of_the_panel_is_a_cookie(lived, stored):
     assert lived["cookie"] not in {text for value in stored for text in as_texts(value)}
     with connection.cursor() as cursor:
@@ -172,6 +178,7 @@ def test_no_stored_session_of_the_panel_is_a_cookie(lived, stored):
         assert thief.get(reverse("admin:index")).status_code == 302
 
 
+@pytest.mark.requirement(18)
 def test_no_digest_is_that_of_a_code(lived, stored):
     """Trying all codes finds one if and only if the right one, put together from what stands in the copy, is found."""
     digests = {reading[:CUT_BYTES] for value in stored for reading in as_bytes(value) if len(reading) >= CUT_BYTES}

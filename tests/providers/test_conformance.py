@@ -119,6 +119,7 @@ def give_away(adapter, text):
     return [secret for secret in secrets_of(adapter, message_for(adapter)) if secret in text]
 
 
+@pytest.mark.requirement(69)
 @pytest.mark.parametrize(("behaviour", "outcome"), BAD_ANSWERS)
 @pytest.mark.parametrize("type", SPEAKS_HTTP)
 def test_a_bad_answer_is_judged_and_never_repeated(server, caplog, type, behaviour, outcome):
@@ -208,6 +209,7 @@ def test_a_message_centre_s_refusal_that_no_table_lists_is_nobodys_fault(status)
     assert is_a_fault(smpp_answers.refusal("rejected the message", status).outcome) is None
 
 
+@pytest.mark.requirement(23)
 @pytest.mark.parametrize("status", [200, 202, 400, 403, 500])
 @pytest.mark.parametrize("type", SPEAKS_HTTP)
 def test_what_a_vendor_quotes_goes_on_no_record(server, caplog, type, status):

@@ -75,6 +75,7 @@ def test_a_file_dropped_into_the_folder_is_an_adapter(probe):
     assert registry.adapter_class("probe").label == "A probe"
 
 
+@pytest.mark.requirement(97)
 @pytest.mark.parametrize("type", ["console", "inbox"])
 def test_what_shows_codes_runs_only_where_the_operator_says_so(settings, type):
     settings.SHOW_CODES_TO_OPERATORS = False

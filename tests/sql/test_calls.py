@@ -7,6 +7,7 @@ import pytest
 from django.db import IntegrityError, InternalError, OperationalError, connection, transaction
 
 from verification import sql
+from verification.core.session_rules import LONGEST_SESSION_SECONDS
 
 TIMES = 5  # more than the executions after which a statement is prepared
 
@@ -153,3 +154,7 @@ def test_documents_stay_texts_for_the_fields_of_models():
     with connection.cursor() as cursor:
         cursor.execute("""SELECT '{"a": 1}'::jsonb""")
         assert cursor.fetchone() == ('{"a": 1}',)
+
+
+def test_the_longest_session_is_as_long_in_sql():
+    assert sql.value("longest_session").total_seconds() == LONGEST_SESSION_SECONDS

@@ -137,6 +137,7 @@ def test_the_freshest_message_is_found_without_the_others(made, options):
     assert rows_read() - before < BACKLOG
 
 
+@pytest.mark.requirement(68)
 def test_what_is_reported_is_found_by_its_id(made):
     """Ids of strangers, as nobody keeps them from coming; the rows of one provider are many."""
     provider = Provider.objects.get(project=Message.objects.get(pk=made(1)[0]).project, channel="sms")

@@ -115,6 +115,7 @@ def test_a_key_of_a_project_is_replaced(shop, operator):
     assert_somebody_verifies(shop)
 
 
+@pytest.mark.requirement(78)
 def test_the_secret_of_callbacks_is_replaced_with_a_day_of_both(shop, operator):
     (rotate,) = commands(PAGE, "The secret of callbacks")
     made = [json.loads(operator.type(f"{rotate} --json"))["webhook_secret"] for _ in range(2)]
@@ -136,6 +137,7 @@ def test_the_webhook_address_of_a_provider_is_replaced(shop, service, operator):
     assert service.call("POST", f"/hooks{new}", {})[0] != 404
 
 
+@pytest.mark.requirement(94)
 def test_encryption_keys_are_replaced(shop, service, operator):
     old, new = service.environment["ENCRYPTION_KEYS"], some_key()
     to = recipient()
@@ -151,6 +153,7 @@ def test_encryption_keys_are_replaced(shop, service, operator):
     assert json.loads(operator.type("manage.py reencrypt --json"))["droppable"] == []
 
 
+@pytest.mark.requirement(95)
 def test_the_secret_key_is_replaced(shop, service):
     old, new = service.environment["SECRET_KEY"], secrets.token_urlsafe(48)
     once = {"headers": {"idempotency-key": "before"}, "code": "4242"}
@@ -185,6 +188,7 @@ def test_one_person_is_exported_and_erased(shop, operator):
     assert shop.messages_to(to) == []
 
 
+@pytest.mark.requirement(96)
 def test_a_dump_is_restored_on_another_machine_and_a_user_verifies_there(
     shop, service, operator, database, tmp_path_factory
 ):

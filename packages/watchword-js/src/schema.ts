@@ -122,7 +122,7 @@ export interface paths {
          *       **5 wrong codes lock the session**, 3 where the
          *       code has 4 characters; every check after that is 429 `too_many_attempts` without `Retry-After`. Create a
          *       new session then.
-         *     - Over all sessions of a recipient the limits are 10 wrong codes in 15 minutes and 20 in a day (half as many for
+         *     - Over all sessions of a recipient the limits are 10 wrong codes in 15 minutes or 20 in a day (half as many for
          *       4 characters), then 429 with `Retry-After`. Only time or a correct code of the recipient resets these
          *       counts.
          *     - If several requests with the right code arrive at once, exactly one gets a token.

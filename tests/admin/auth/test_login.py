@@ -97,6 +97,7 @@ def test_the_code_alone_opens_nothing(client, user, secret):
     assert not is_in(client)
 
 
+@pytest.mark.requirement(85)
 def test_a_code_is_good_once(client, user, secret):
     code = app_code(secret)
     assert second_factor.check(user, code)
@@ -147,6 +148,7 @@ def test_where_it_is_required_the_first_login_sets_it_up(client, user, settings)
     assert client.get(reverse(ENROL)).url == reverse(LOGIN)
 
 
+@pytest.mark.requirement(85)
 def test_where_it_is_required_no_other_way_of_logging_in_is_enough(user, settings):
     settings.IS_SECOND_FACTOR_REQUIRED = True
     client = Client()
@@ -226,6 +228,7 @@ def lock(client, **environ):
         give_password(client, "wrong", **environ)
 
 
+@pytest.mark.requirement(86)
 def test_a_locked_login_reads_like_a_wrong_password(client, user):
     wrong = give_password(client, "wrong").context["form"].errors
     lock(client)
@@ -240,6 +243,7 @@ def test_a_lock_holds_for_user_and_address_together(client, user):
     assert give_password(client, REMOTE_ADDR="192.0.2.2").status_code == 302
 
 
+@pytest.mark.requirement(86)
 @pytest.mark.parametrize(("limit", "fixed"), [("PER_USER", "user"), ("PER_ADDRESS", "address")])
 def test_a_user_and_an_address_have_limits_of_their_own(client, user, monkeypatch, limit, fixed):
     monkeypatch.setattr(throttle, limit, 3)
@@ -250,6 +254,7 @@ def test_a_user_and_an_address_have_limits_of_their_own(client, user, monkeypatc
     assert not is_in(client)
 
 
+@pytest.mark.requirement(86)
 def test_an_address_that_the_client_made_up_does_not_help(client, user, settings):
     settings.TRUSTED_PROXIES = 1
     for number in range(throttle.PER_USER_AND_ADDRESS):
@@ -302,6 +307,7 @@ def test_wrong_second_factors_count_too(client, user, secret):
     assert not is_in(client)
 
 
+@pytest.mark.requirement(98)
 def test_a_password_that_was_typed_for_the_name_stands_in_no_table(client, user):
     for name in ("correct horse battery", "correct horse battery", "correct\0horse", user.get_username()):
         client.post(reverse("admin:login"), {"username": name, "password": "x"})
@@ -310,6 +316,7 @@ def test_a_password_that_was_typed_for_the_name_stands_in_no_table(client, user)
     assert counted[-1] == 2 and AccessAttempt.objects.filter(username=user.get_username()).exists()
 
 
+@pytest.mark.requirement(27)
 @pytest.mark.django_db(transaction=True)
 def test_a_failed_login_is_committed(client, user):
     give_password(client, "wrong")
@@ -324,6 +331,7 @@ def same_database():
     )
 
 
+@pytest.mark.requirement(98)
 def test_logins_and_failures_are_on_record_without_what_was_typed(client, user):
     give_password(client, "wrong", REMOTE_ADDR="192.0.2.7")
     give_password(client, "x", name="my-password-by-mistake")
@@ -337,12 +345,14 @@ def test_logins_and_failures_are_on_record_without_what_was_typed(client, user):
 # --- sessions -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(87)
 def test_an_idle_session_ends_after_half_an_hour_and_a_click_renews_it(client, user):
     client.force_login(user)
     cookie = client.get(reverse(INDEX)).cookies["session"]
     assert (cookie["max-age"], cookie["httponly"], cookie["samesite"]) == (1800, True, "Lax")
 
 
+@pytest.mark.requirement(87)
 def test_a_page_that_reloads_itself_renews_nothing(client, panel):
     client.force_login(User.objects.get(username="owner"))
     end = timezone.now() + timedelta(minutes=10)
@@ -373,6 +383,7 @@ def test_disabling_a_user_ends_their_sessions(client, user):
     assert not is_in(client)
 
 
+@pytest.mark.requirement(87)
 def test_a_new_password_ends_the_other_sessions(client, user):
     other = Client()
     for each in (client, other):
@@ -414,6 +425,7 @@ def test_a_change_asks_who_it_is_and_then_goes_on_with_what_was_typed(panel, sta
     assert panel.project.sends_per_day == 7
 
 
+@pytest.mark.requirement(87)
 @pytest.mark.parametrize("page", ["project_issue_key", "project_webhook_secret"])
 def test_keys_and_secrets_ask(panel, stale, page):
     before = ApiKey.objects.count()
@@ -462,6 +474,7 @@ def address_page(panel):
     return reverse("admin:verification_recipient_show_address", args=(panel.rows[Recipient].pk,))
 
 
+@pytest.mark.requirement(91)
 def test_a_whole_address_needs_a_permission_and_leaves_a_line(panel):
     assert panel.as_("owner").post(address_page(panel)).status_code == 403
     Membership.objects.filter(user__username="owner").update(sees_addresses=True)
@@ -480,6 +493,7 @@ def test_the_permission_holds_for_its_project_only(panel):
     assert panel.as_("stranger").post(address_page(panel)).status_code == 403
 
 
+@pytest.mark.requirement(85)
 def test_no_session_holds_a_secret(client, user, secret):
     give_password(client)
     client.post(reverse(CODE), {"code": app_code(secret)})

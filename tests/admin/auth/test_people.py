@@ -142,6 +142,7 @@ def test_a_member_of_another_project_cannot_be_named(panel):
     assert panel.other.memberships.filter(pk=stranger.pk).exists()
 
 
+@pytest.mark.requirement(87)
 def test_changes_of_people_ask_who_it_is(panel):
     client = panel.as_("owner")
     session = client.session
@@ -185,6 +186,7 @@ def test_a_user_sees_each_browser_without_its_device(panel):
     assert "203.0.113.77" not in here.get(LOGINS).content.decode()
 
 
+@pytest.mark.requirement(87)
 def test_a_user_ends_one_and_all_others(panel):
     here, second, third, other = log_in("owner"), log_in("owner"), log_in("owner"), log_in("support")
     number = here.get(LOGINS).context["others"][0]["number"]
@@ -250,6 +252,7 @@ def test_a_network_is_told_without_its_device(address, told):
 # --- who saw whom -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(91)
 def test_the_recipients_page_tells_who_saw_the_address(panel):
     recipient = panel.rows[Recipient]
     address = reverse("admin:verification_recipient_show_address", args=(recipient.pk,))

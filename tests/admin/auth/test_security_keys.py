@@ -162,6 +162,7 @@ def test_password_and_key_log_in(client, user, key):
     assert SecurityKey.objects.get().used_at
 
 
+@pytest.mark.requirement(85)
 @pytest.mark.parametrize(
     "changed",
     [
@@ -176,6 +177,7 @@ def test_a_key_that_signed_something_else_opens_nothing(client, user, key, chang
     assert not is_in(client)
 
 
+@pytest.mark.requirement(85)
 def test_an_answer_is_good_once(client, user, key):
     stop(client)
     answer = key.sign(asked(client, CODE))
@@ -202,6 +204,7 @@ def test_a_strangers_key_and_a_key_of_another_user_open_nothing(client, user, ke
     assert not is_in(client)
 
 
+@pytest.mark.requirement(85)
 def test_a_count_that_does_not_rise_is_refused_and_on_record(client, user, key):
     key.count = 5
     assert sign_in(client, key).status_code == 302

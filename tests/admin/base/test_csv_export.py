@@ -43,6 +43,7 @@ def test_a_file_holds_the_rows_that_the_filters_let_through(panel):
     assert row[names.index("Message")] == f"msg_{sent.pk}"  # a spreadsheet would round 16 digits
 
 
+@pytest.mark.requirement(91)
 def test_addresses_are_masked_and_nothing_is_of_another_project(panel):
     names, *rows = read(panel.as_("owner").get(address_of(Recipient)))
     assert rows and ADDRESS not in str(rows)
@@ -55,6 +56,7 @@ def test_a_file_tells_the_whole_time(panel):
     assert row[names.index("Created")] == f"{created:%Y-%m-%dT%H:%M:%SZ}"
 
 
+@pytest.mark.requirement(91)
 @pytest.mark.parametrize("text", ["=1+1", "+49+1", "+1-cmd|x", "-1", "@SUM(A1)", "\t=1", "\r=1", "＝1+1"])
 def test_no_spreadsheet_takes_a_cell_for_a_formula(text):
     assert harmless(text) == f"'{text}"
@@ -65,6 +67,7 @@ def test_a_number_has_no_apostrophe_as_it_is_no_formula(text):
     assert harmless(text) == text
 
 
+@pytest.mark.requirement(89)
 def test_a_cell_of_an_owner_is_neutralised(panel):
     ListEntry.objects.filter(project=panel.project).update(value="=HYPERLINK(1)")
     _, row = read(panel.as_("owner").get(address_of(ListEntry)))

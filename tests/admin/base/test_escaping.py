@@ -38,6 +38,7 @@ def spoiled(panel):
     return taken
 
 
+@pytest.mark.requirement(89)
 def test_nothing_of_it_becomes_part_of_a_page(panel, spoiled):
     assert all(spoiled[model] for model in (Recipient, Message, DeliveryAttempt))
     client, seen = panel.as_("owner"), 0

@@ -12,6 +12,7 @@ from verification.services.projects import kill_switch
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.requirement(82)
 def test_a_channel_cannot_be_put_into_another_project(panel):
     response = panel.as_("owner").post(
         reverse("admin:verification_channel_add"),
@@ -47,6 +48,7 @@ def test_the_project_and_type_of_a_channel_stay_as_they_are(panel):
     assert (channel.project, channel.type, channel.name) == (panel.project, "sms", "Text message")
 
 
+@pytest.mark.requirement(77)
 @pytest.mark.parametrize("field", ["image_url", "link"])
 @pytest.mark.parametrize(
     "address",
@@ -96,6 +98,7 @@ def test_an_owner_sees_no_system_provider(panel):
     assert client.get(reverse("admin:verification_provider_check_credentials", args=(provider.pk,))).status_code == 403
 
 
+@pytest.mark.requirement(83)
 def test_members_are_neither_shown_to_members_nor_taken_from_them(panel):
     page = reverse("admin:verification_project_change", args=(panel.project.pk,))
     client, stranger = panel.as_("owner"), User.objects.get(username="stranger")

@@ -100,6 +100,7 @@ def test_the_list_shows_the_owner_the_row_and_a_stranger_none(panel, model):
     assert is_sent_away(panel.as_("anonymous").get(url(model, "changelist")))
 
 
+@pytest.mark.requirement(81)
 @pytest.mark.parametrize("model", MODELS)
 def test_the_row_opens_for_its_owner_only(panel, model):
     address = url(model, "change", panel.rows[model].pk)
@@ -165,6 +166,7 @@ def test_accounts_are_for_superusers(panel, page):
     assert panel.as_("owner").get(url(User, page)).status_code == 403
 
 
+@pytest.mark.requirement(83)
 def test_a_member_cannot_open_or_change_an_account(panel):
     owner = User.objects.get(username="owner")
     client = panel.as_("owner")
@@ -172,6 +174,7 @@ def test_a_member_cannot_open_or_change_an_account(panel):
     assert client.post(reverse("admin:auth_user_password_change", args=(owner.pk,)), {}).status_code == 403
 
 
+@pytest.mark.requirement(81)
 def test_the_overview_counts_own_rows_only(panel):
     rollups.count_due()
     owner = panel.as_("owner").get(reverse("admin:index")).context["figures"]
@@ -246,6 +249,7 @@ def test_someone_who_is_not_staff_stays_outside(panel):
     assert is_sent_away(panel.as_("owner").get(url(Project, "changelist")))
 
 
+@pytest.mark.requirement(81)
 @pytest.mark.parametrize("field", ["project", "recipient", "session", "provider"])
 def test_autocomplete_is_scoped_like_the_page_it_reads(panel, field):
     query = {"app_label": "verification", "model_name": "message", "field_name": field, "term": ""}
@@ -261,6 +265,7 @@ def test_autocomplete_of_accounts_is_refused(panel):
     assert panel.as_("owner").get(reverse("admin:autocomplete"), query).status_code == 403
 
 
+@pytest.mark.requirement(82)
 @pytest.mark.parametrize(
     ("model", "lookup"),
     [
@@ -286,6 +291,7 @@ def test_a_lookup_that_no_filter_offers_is_refused(panel, model, lookup, who):
     assert panel.as_(who).get(url(model, "changelist"), {lookup: "a"}).status_code == 400
 
 
+@pytest.mark.requirement(82)
 def test_a_row_cannot_be_asked_for_by_another_column(panel):
     provider = panel.rows[Provider]
     for address in (url(Provider, "changelist"), url(Provider, "change", bytes(provider.hook_secret).hex())):
@@ -350,6 +356,7 @@ def test_traffic_is_found_by_its_id(panel):
     assert client.get(url(Message, "changelist"), {"q": message.pk}).context["cl"].result_count == 1
 
 
+@pytest.mark.requirement(91)
 @pytest.mark.parametrize("model", [Session, Message, Recipient])
 def test_traffic_is_masked_and_read_only(panel, model):
     row = panel.rows[model]

@@ -29,6 +29,7 @@ def steps_of(panel):
     assert not TestLogin.objects.filter(to=TO).exists()
 
 
+@pytest.mark.requirement(91)
 def test_the_panels_own_log_holds_no_address_of_a_test_login(panel):
     steps_of(panel)
     noted = list(LogEntry.objects.values_list("object_repr", "change_message"))
@@ -62,6 +63,7 @@ def reported(panel):
     return reverse("admin:verification_message_change", args=(message.pk,))
 
 
+@pytest.mark.requirement(91)
 def test_a_vendors_id_is_shown_to_who_may_see_addresses_alone(panel, reported):
     assert VENDORS_ID not in panel.as_("owner").get(reported).content.decode()
     assert VENDORS_ID in panel.as_("root").get(reported).content.decode()

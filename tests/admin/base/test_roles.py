@@ -37,6 +37,7 @@ def may(role, who):
     return isinstance(who, Right) and who in RIGHTS[Role(role)]
 
 
+@pytest.mark.requirement(83)
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("model", PAGES)
 def test_a_page_opens_for_the_roles_that_have_its_right(panel, model, role):
@@ -66,6 +67,7 @@ def test_adding_and_deleting_take_the_right_of_the_page(panel, model, role):
         assert (deleting.status_code == 200) is may(role, page.deleters)
 
 
+@pytest.mark.requirement(83)
 @pytest.mark.parametrize("role", ROLES)
 @pytest.mark.parametrize("model", PAGES)
 def test_every_button_asks_for_the_right_that_it_names(panel, model, role):
@@ -130,6 +132,7 @@ def test_a_selected_id_that_is_none_is_refused(panel, text):
     assert panel.as_("root").post(url(GuardBlock, "changelist"), values).status_code in (302, 400)
 
 
+@pytest.mark.requirement(83)
 def test_a_role_counts_in_its_own_project_alone(panel):
     """An owner of one project who is an analyst in another sees no message of the other, nor changes it."""
     owner = User.objects.get(username="owners")

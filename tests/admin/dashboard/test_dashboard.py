@@ -118,6 +118,7 @@ def test_the_state_is_red_once_no_worker_runs(panel, worker):
     assert (state.level, state.lines[0].text) == ("bad", "No worker is running.")
 
 
+@pytest.mark.requirement(105)
 def test_the_operator_is_told_of_a_proxy_that_is_not_trusted(panel, rf, settings):
     client_address.client_address(rf.get("/", headers={"x-forwarded-for": "81.2.69.9"}, REMOTE_ADDR="172.18.0.1"))
     state = overview(panel, "root").context["state"]

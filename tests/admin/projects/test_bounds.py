@@ -39,6 +39,7 @@ def full_of_keys(project):
     return project.row
 
 
+@pytest.mark.requirement(14)
 def test_a_project_has_so_many_live_keys(full_of_keys):
     last = issue_key(project=full_of_keys, kind=KeyKind.API)
     with pytest.raises(UserError, match="at most 100 active keys. Revoke one"):
@@ -91,6 +92,7 @@ def fill_channel(project, number=bounds.MAX_PROVIDERS, type="http"):
         factories.provider(project=project, channel="sms", type=type, name=f"P{n}")
 
 
+@pytest.mark.requirement(14)
 def test_a_channel_has_so_many_providers(project):
     Provider.objects.all().delete()
     fill_channel(project.row)

@@ -30,6 +30,7 @@ def change(panel, **values):
     return response
 
 
+@pytest.mark.requirement(119)
 @pytest.mark.parametrize("sees", [True, False])
 def test_only_who_sees_addresses_lets_events_tell_them(panel, sees):
     Membership.objects.filter(project=panel.project).update(sees_addresses=sees, role=Role.DEVELOPER)
@@ -177,6 +178,7 @@ def test_a_wrong_entry_of_a_list_is_refused_on_its_field(panel, field, text):
     assert getattr(panel.project, field) == []
 
 
+@pytest.mark.requirement(17)
 def test_codes_of_4_are_warned_of(panel):
     response = change(panel, code_length="4")
     assert "codes of length 4: lower security" in response.content.decode()
@@ -189,6 +191,7 @@ def test_codes_of_6_are_not_warned_of(panel):
     assert "Lower security" not in page.content.decode()
 
 
+@pytest.mark.requirement(17)
 def test_a_code_needs_an_alphabet(panel):
     page = page_with(panel.project, "code_digits")
     client = panel.as_("owner")
@@ -312,6 +315,7 @@ def test_a_project_that_is_being_deleted_is_shown_to_nobody(panel):
     assert panel.as_("owner").get(page).status_code == 403
 
 
+@pytest.mark.requirement(93)
 def test_a_name_that_phones_make_a_link_of_leads_to_the_projects_site(panel):
     assert "looks like a link" in change(panel, name="evil.com").content.decode()
     assert panel.project.name == "Ours"
@@ -319,6 +323,7 @@ def test_a_name_that_phones_make_a_link_of_leads_to_the_projects_site(panel):
     assert panel.project.name == "shop.example"
 
 
+@pytest.mark.requirement(9)
 def test_a_new_name_tells_nothing_of_other_tenants(panel):
     change(panel, name="Theirs")
     assert panel.project.name == "Theirs"

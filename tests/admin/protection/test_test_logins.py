@@ -71,6 +71,7 @@ def test_a_code_that_no_key_opens_is_entered_anew(panel):
     assert code_of(login) == "9999"
 
 
+@pytest.mark.requirement(41)
 def test_there_are_at_most_fifty(panel):
     TestLogin.objects.bulk_create(
         TestLogin(project=panel.project, to=f"t{number}@example.com", code_encrypted=b"")

@@ -52,6 +52,7 @@ def test_a_system_inbox_shows_each_member_their_own_projects(panel):
     assert codes(panel, "root") == ["333333", "222222", "111111"]
 
 
+@pytest.mark.requirement(81)
 def test_a_name_that_somebody_gave_up_shows_nothing_of_theirs(panel):
     box = Provider.objects.create(channel="sms", type="inbox", name="Box of all")
     keep(box, code="111111", project="Ours", id=panel.rows[Message].pk)
@@ -71,6 +72,7 @@ def test_the_newest_of_all_inboxes_comes_first(panel):
     assert codes(panel, "owner") == ["333333", "222222", "111111"]
 
 
+@pytest.mark.requirement(25)
 def test_a_text_is_escaped_and_the_page_not_stored(panel):
     keep(Provider.objects.create(project=panel.project, channel="sms", type="inbox", name="Box"), text="<b>bold</b>")
     response = inbox_of(panel, "owner")

@@ -40,6 +40,7 @@ def test_the_one_hit_opens_at_once(panel):
             assert find(panel.as_(who), term)["Location"] == page_of(session), term
 
 
+@pytest.mark.requirement(91)
 def test_several_hits_are_listed_with_their_sentences_and_masked(panel):
     recipient = panel.rows[Recipient]
     second = a_session(panel.project, recipient, is_open=False, refusal="suppressed")
@@ -62,6 +63,7 @@ def guesses(number):
     return [f"+4915112{345 + guess}678" for guess in range(number)]
 
 
+@pytest.mark.requirement(91)
 @pytest.mark.parametrize("page", SEARCHES)
 def test_who_sees_masks_looks_up_few_numbers_and_each_is_on_record(panel, monkeypatch, page):
     set_limit(monkeypatch, "LOOK_UPS", 3)
@@ -120,6 +122,7 @@ def test_a_hit_of_an_earlier_day_tells_its_time_once(panel):
     assert page.count(f"{began:%-d %b %Y, %H:%M:%S} UTC") == 2 and f"({began.day} " not in page
 
 
+@pytest.mark.requirement(81)
 @pytest.mark.parametrize("who", ["stranger", "anonymous"])
 def test_what_is_not_theirs_is_not_found(panel, who):
     DeliveryAttempt.objects.update(provider_message_id="vendors-id")
@@ -168,6 +171,7 @@ def test_the_box_is_on_every_page(panel):
         assert f'action="{reverse(FIND)}"' in page and "find.js" in page
 
 
+@pytest.mark.requirement(81)
 def test_the_story_links_to_what_its_reader_may_open(panel):
     ours, systems = panel.rows[Provider], Provider.objects.filter(project=panel.other).first()
     Provider.objects.filter(pk=systems.pk).update(project=None)

@@ -109,6 +109,7 @@ def test_the_scorecard_leads_to_a_test(panel):
     assert page_of(panel, Provider) in panel.as_("owner").get(scorecard).content.decode()
 
 
+@pytest.mark.requirement(87)
 def test_a_messages_page_reloads_itself_until_the_message_is_final_and_renews_nothing(panel):
     client = panel.as_("owner")
     page = sent_once(client, page_of(panel, Provider), to=NUMBER).url

@@ -79,6 +79,7 @@ def test_a_provider_of_another_project_is_not_listed(api):
     assert len(providers_of(api, "sms")) == 1
 
 
+@pytest.mark.requirement(11)
 def test_no_setting_of_a_provider_is_shown(api):
     system_provider()
     assert "s3cret" not in api.manual_channels().content.decode()

@@ -59,6 +59,7 @@ def test_the_message_of_a_session_is_not_found(api):
     assert problem(api.manual_message(Message.objects.get().pk)) == (404, "message_not_found")
 
 
+@pytest.mark.requirement(103)
 @pytest.mark.parametrize(
     "text",
     [

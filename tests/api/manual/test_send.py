@@ -74,6 +74,7 @@ def test_the_id_is_a_number_that_every_json_reader_keeps(api):
     assert 0 < message_id < 2**53
 
 
+@pytest.mark.requirement(13)
 def test_ids_do_not_count(api):
     ids = [api.manual_send().data["message_id"] for _ in range(3)]
     assert all(abs(first - second) > 1_000 for first, second in zip(ids, ids[1:], strict=False))
@@ -112,6 +113,7 @@ def test_the_segments_are_an_iv_of_12_bytes_the_ciphertext_and_a_tag_of_16(api):
     assert [len(part) for part in segments(api.manual_send(code="0042").data["code"])] == [12, 4, 16]
 
 
+@pytest.mark.requirement(24)
 def test_the_envelope_is_for_the_key_of_the_request(api, project):
     first_key = api.secret_key
     api.secret_key = issue_key(project=project.row, kind=KeyKind.SECRET).text
@@ -164,6 +166,7 @@ def test_what_it_sent_counts_for_sessions(api, project):
     assert problem(api.create()) == (429, "too_many_sends")
 
 
+@pytest.mark.requirement(56)
 def test_a_refused_message_is_not_written(api, project):
     project.set(sends_per_10_minutes=1)
     api.manual_send()
@@ -250,6 +253,7 @@ def switched_off(project):
     return project.provider("sms", name="off", is_enabled=False)
 
 
+@pytest.mark.requirement(11)
 @pytest.mark.parametrize("provider", [of_another_channel, of_another_project, switched_off])
 def test_a_provider_that_does_not_serve_here_is_a_wrong_field(api, outbox, project, provider):
     assert wrong_fields(api.manual_send(provider_id=provider(project).pk)) == ["provider_id"]
@@ -286,6 +290,7 @@ def test_the_callback_url_is_kept_with_the_message(api):
     assert Message.objects.get().callback_url == "https://shop.example.com/hook?x=1"
 
 
+@pytest.mark.requirement(72)
 @pytest.mark.parametrize(
     "url",
     [

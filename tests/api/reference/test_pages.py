@@ -41,6 +41,7 @@ def test_the_reference_speaks_of_nothing_that_its_reader_cannot_know(client):
     assert "other five" not in text
 
 
+@pytest.mark.requirement(110)
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_loads_nothing_from_elsewhere(client, page):
     text = client.get(page).content.decode()

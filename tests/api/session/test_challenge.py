@@ -83,6 +83,7 @@ def wrong_codes(count):
 # --- asking ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(45)
 def test_without_an_answer_nothing_is_written_and_the_way_to_one_is_told(api, always):
     refused = api.create()
     assert problem(refused) == (403, "challenge_required")
@@ -177,6 +178,7 @@ def test_an_answer_works_once(api, always):
     assert Message.objects.count() == 1
 
 
+@pytest.mark.requirement(58)
 def test_an_answer_to_create_does_not_serve_send_too(api, always):
     token = answer_of(api, always)
     session_id = api.create(challenge_token=token).data["session_id"]
@@ -216,6 +218,7 @@ def test_a_fault_of_ours_does_not_use_it_up(api, always, monkeypatch):
     assert api.create(challenge_token=token).status_code == 200
 
 
+@pytest.mark.requirement(58)
 @pytest.mark.django_db(transaction=True)
 def test_of_20_parallel_creates_with_one_answer_one_passes(api, always):
     token, start = answer_of(api, always), threading.Barrier(20)
@@ -292,6 +295,7 @@ def test_who_is_locked_out_by_others_is_asked_for_a_challenge(api, project, lock
     assert api.create(challenge_token=answer_of(api, project)).data["session_id"] == locked_out
 
 
+@pytest.mark.requirement(30)
 def test_a_challenge_lets_the_owner_of_the_number_in(api, project, outbox, locked_out):
     code = outbox.code
     api.create(challenge_token=answer_of(api, project))
@@ -341,6 +345,7 @@ def test_an_address_that_brings_wrong_answers_soon_costs_the_vendor_and_us_nothi
     assert api.create(challenge_token="good two").status_code == 200
 
 
+@pytest.mark.requirement(12)
 def test_wrong_answers_in_one_project_hold_off_nobody_in_another(api, project, vendor, monkeypatch):
     set_limit(monkeypatch, "FAILED_CHALLENGES", 1)
     neighbour = factories.project(channels=("sms",))
@@ -358,6 +363,7 @@ def test_wrong_answers_in_one_project_hold_off_nobody_in_another(api, project, v
     assert other.create(challenge_token="good").status_code == 200
 
 
+@pytest.mark.requirement(59)
 @pytest.mark.parametrize("vendor", ["turnstile", "hcaptcha", "recaptcha"], indirect=True)
 def test_the_settings_name_provider_and_site_key_and_no_secret(api, vendor):
     answer = api.settings()
@@ -366,6 +372,7 @@ def test_the_settings_name_provider_and_site_key_and_no_secret(api, vendor):
     assert SECRET not in answer.content.decode()
 
 
+@pytest.mark.requirement(59)
 def test_a_vendor_that_is_away_closes_the_door(api, vendor):
     vendor.script(fake.answer(500, b""))
     assert problem(api.create(challenge_token="good")) == (503, "challenge_unavailable")
@@ -389,6 +396,7 @@ def test_where_too_many_wait_for_the_vendor_the_next_is_told_so(api, vendor, cro
     assert not (vendor.asked or Session.objects.exists())
 
 
+@pytest.mark.requirement(59)
 @pytest.mark.django_db(transaction=True)
 def test_whoever_asks_much_at_once_opens_no_door_that_opens_when_the_vendor_is_away(api, vendor, project, crowd):
     project.set(challenge_fails_open=True)

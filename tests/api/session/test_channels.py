@@ -114,6 +114,7 @@ def test_an_email_address_has_only_email(api):
     assert set(by_type(api.channels(session_id))) == {"email"}
 
 
+@pytest.mark.requirement(56)
 def test_the_block_is_told_in_whole_seconds_rounded_up(api, session_id):
     clock.set_age(Message.objects.all(), 58.9)
     channels = by_type(api.channels(session_id))

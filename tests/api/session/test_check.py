@@ -72,6 +72,7 @@ def test_a_verify_token_is_a_random_uuid_in_its_usual_writing(api, outbox, sessi
     assert str(uuid.UUID(token)) == token
 
 
+@pytest.mark.requirement(37)
 def test_of_the_token_only_a_digest_is_kept(api, outbox, session_id):
     token = api.check(session_id, outbox.code).data["verify_token"]
     assert bytes(VerifyToken.objects.get().digest) == stored_digest(token, kind="verify token")
@@ -87,11 +88,13 @@ UNSEEN = [" ", "\n", "\r\n", "\t", "\u2028", "\u00a0", "\u200b", "\u200e", "\u20
 DASHES = ["-", "\u2010", "\u2011", "\u2013", "\u2014", "\uff0d"]
 
 
+@pytest.mark.requirement(32)
 @pytest.mark.parametrize("char", [*UNSEEN, *DASHES])
 def test_what_is_unseen_or_a_dash_is_ignored_wherever_it_stands(api, outbox, session_id, char):
     assert api.check(session_id, char + char.join(outbox.code) + char).status_code == 200
 
 
+@pytest.mark.requirement(32)
 @pytest.mark.parametrize("zero", ["\u0660", "\u0966", "\u0ae6", "\u1040", "\uff10", "\U0001d7ce"])
 def test_digits_of_another_script_are_digits(api, outbox, session_id, zero):
     typed = "".join(chr(ord(zero) + int(digit)) for digit in outbox.code)
@@ -124,12 +127,14 @@ def test_the_code_is_forgotten_once_it_was_used(api, outbox, session_id):
 # --- a wrong code ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(35)
 def test_every_wrong_code_tells_the_attempts_left(api, session_id):
     answers = [api.check(session_id, WRONG) for _ in range(5)]
     assert {problem(answer) for answer in answers} == {(400, "invalid_code")}
     assert [answer.data["attempts_left"] for answer in answers] == [4, 3, 2, 1, 0]
 
 
+@pytest.mark.requirement(28)
 def test_after_five_wrong_codes_the_session_is_locked(api, outbox, session_id):
     code = outbox.code
     for _ in range(5):
@@ -170,6 +175,7 @@ def test_a_code_of_which_nothing_is_left_spends_none(api, session_id, guess):
     assert attempts() == 0
 
 
+@pytest.mark.requirement(31)
 @pytest.mark.parametrize("guess", ["x" * 33, 123456, 123456.0, 0, True, None, [], ["123456"], {}, {"$ne": ""}])
 def test_what_is_no_such_string_is_a_wrong_field_and_spends_none(api, session_id, guess):
     assert wrong_fields(api.check(session_id, guess)) == ["code"]
@@ -181,6 +187,7 @@ def test_nothing_else_is_taken_off_the_right_code(api, outbox, session_id, guess
     assert problem(api.check(session_id, guess.format(outbox.code))) == (400, "invalid_code")
 
 
+@pytest.mark.requirement(31)
 def test_leading_zeros_are_part_of_the_code(api, project):
     project.test_login(PHONE, "012345")
     session_id = api.create().data["session_id"]
@@ -188,6 +195,7 @@ def test_leading_zeros_are_part_of_the_code(api, project):
     assert api.check(session_id, "012345").status_code == 200
 
 
+@pytest.mark.requirement(34)
 def test_a_code_that_never_went_out_is_wrong(api, project):
     project.test_login(PHONE, "424242")
     session_id = api.create(send=False).data["session_id"]
@@ -196,6 +204,7 @@ def test_a_code_that_never_went_out_is_wrong(api, project):
     assert refused.data["attempts_left"] == 4
 
 
+@pytest.mark.requirement(22)
 def test_the_code_of_another_session_is_wrong(api, outbox, session_id):
     other = api.create("+4915112345679").data["session_id"]
     first, second = (message.code for message in outbox.messages)
@@ -215,6 +224,7 @@ def test_creating_again_gives_no_attempt_back(api, session_id):
     assert api.check(session_id, WRONG).data["attempts_left"] == 3
 
 
+@pytest.mark.requirement(27)
 @pytest.mark.django_db(transaction=True)
 def test_the_count_is_committed_before_the_answer(api, session_id):
     api.check(session_id, WRONG)
@@ -229,6 +239,7 @@ def test_an_unknown_session_is_not_found(api):
     assert problem(api.check(UNKNOWN, WRONG)) == (404, "session_not_found")
 
 
+@pytest.mark.requirement(22)
 def test_a_code_can_be_used_once(api, outbox, session_id):
     api.check(session_id, outbox.code)
     assert problem(api.check(session_id, outbox.code)) == (409, "session_verified")
@@ -241,6 +252,7 @@ def test_a_verified_session_says_so_after_its_expiry_too(api, outbox, session_id
     assert problem(api.check(session_id, outbox.code)) == (409, "session_verified")
 
 
+@pytest.mark.requirement(21)
 def test_the_right_code_comes_too_late_after_180_seconds(api, outbox, session_id):
     code = outbox.code
     clock.forward(180)
@@ -260,6 +272,7 @@ def test_a_locked_session_that_expired_is_expired(api, session_id):
     assert problem(api.check(session_id, WRONG)) == (410, "session_expired")
 
 
+@pytest.mark.requirement(34)
 def test_a_session_that_is_over_spends_nothing(api, session_id):
     clock.forward(180)
     api.check(session_id, WRONG)

@@ -41,6 +41,7 @@ def test_a_session_lives_180_seconds_and_says_so_in_utc(api):
     assert abs(datetime.fromisoformat(session["session_expired_at"]) - row.expires_at) < timedelta(milliseconds=1)
 
 
+@pytest.mark.requirement(23)
 def test_the_code_stands_in_no_answer(api, outbox):
     answer = api.create().content.decode()
     assert outbox.code not in answer
@@ -77,6 +78,7 @@ def test_the_code_leaves_the_database_only_encrypted(api, outbox):
 # --- the recipient's live session ------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(43)
 def test_it_returns_the_live_session_and_sends_nothing_within_the_block(api, outbox):
     first = api.create().data
     second = api.create("+49 (151) 1234-5678").data
@@ -85,6 +87,7 @@ def test_it_returns_the_live_session_and_sends_nothing_within_the_block(api, out
     assert len(outbox.messages) == 1
 
 
+@pytest.mark.requirement(60)
 @pytest.mark.parametrize(
     "writing",
     ["+49 151 12345678", "+49(151)12345678", "+49-151-1234.5678", "+49 (0)151/12345678", "  +4915112345678  "],
@@ -108,6 +111,7 @@ def test_every_writing_of_an_email_address_is_one_recipient(api, writing, canoni
     assert Recipient.objects.get().address == canonical
 
 
+@pytest.mark.requirement(62)
 def test_addresses_that_only_look_alike_are_different_recipients(api):
     assert api.create("jane@example.com").data["session_id"] != api.create("jane+a@example.com").data["session_id"]
 
@@ -124,6 +128,7 @@ def test_a_verified_session_is_not_handed_out_again(api, outbox):
     assert api.create().data["session_id"] != first["session_id"]
 
 
+@pytest.mark.requirement(43)
 def test_a_locked_session_is_not_handed_out_again(api):
     first = api.create().data
     for _ in range(5):
@@ -131,6 +136,7 @@ def test_a_locked_session_is_not_handed_out_again(api):
     assert api.create().data["session_id"] != first["session_id"]
 
 
+@pytest.mark.requirement(43)
 def test_a_session_that_was_tried_is_handed_out_with_its_attempts_spent(api):
     first = api.create().data
     api.check(first["session_id"], WRONG)
@@ -138,6 +144,7 @@ def test_a_session_that_was_tried_is_handed_out_with_its_attempts_spent(api):
     assert api.check(first["session_id"], WRONG).data["attempts_left"] == 3
 
 
+@pytest.mark.requirement(21)
 def test_nothing_prolongs_a_session(api):
     first = api.create().data
     clock.forward(100)
@@ -175,6 +182,7 @@ def test_null_in_an_optional_field_is_the_same_as_leaving_it_out(api, outbox):
     assert len(outbox.messages) == 1
 
 
+@pytest.mark.requirement(102)
 def test_unknown_fields_are_ignored(api, outbox):
     api.create(code="ABCDEF", project=7, attempts=-9, is_test=True)
     assert outbox.code != "ABCDEF"
@@ -216,6 +224,7 @@ def test_the_block_belongs_to_the_recipient(api, outbox):
     assert len(outbox.messages) == 2
 
 
+@pytest.mark.requirement(47)
 def test_the_block_outlives_the_session(api, outbox):
     first = api.create().data
     assert len(outbox.messages) == 1
@@ -263,6 +272,7 @@ def test_a_phone_recipient_has_every_channel_but_email(api, project):
     assert {channel["type"] for channel in channels} == {"sms", "voice", "messenger_b"}
 
 
+@pytest.mark.requirement(65)
 def test_an_email_recipient_has_only_the_email_channel(api, project):
     project.provider("messenger_b")
     assert [channel["type"] for channel in api.create("jane@example.com").data["channels"]] == ["email"]
@@ -302,6 +312,7 @@ def test_without_any_channel_for_the_recipient_there_is_no_session(api, project)
 # --- who may be sent to ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(55)
 @pytest.mark.parametrize(
     "number",
     [
@@ -334,6 +345,7 @@ def test_a_personal_number_gets_a_code_where_the_project_allows_it(api, project)
     assert api.create("+447012345678", type="sms").data["sent_to"] == "sms"
 
 
+@pytest.mark.requirement(46)
 def test_the_refusal_of_a_recipient_does_not_tell_the_rule(api):
     detail = api.create("+499001234567").data["detail"].lower()
     assert not any(word in detail for word in ("premium", "type", "country", "block", "guard"))
@@ -451,6 +463,7 @@ def test_the_block_of_a_test_login_looks_like_any_other(api, project):
     assert problem(api.send(session_id)) == (429, "channel_timeout")
 
 
+@pytest.mark.requirement(41)
 def test_the_attempt_limits_of_a_test_login_hold(api, project):
     project.test_login(PHONE, "4242")
     session_id = api.create().data["session_id"]
@@ -458,6 +471,7 @@ def test_the_attempt_limits_of_a_test_login_hold(api, project):
     assert problem(api.check(session_id, "4242")) == (429, "too_many_attempts")
 
 
+@pytest.mark.requirement(94)
 def test_the_code_of_another_test_login_does_not_open(api, project):
     """An attacker who can write to the database, but holds no key, would else give anybody a code that they know."""
     theirs = project.test_login("+4915112345670", "424242")
@@ -476,6 +490,7 @@ def test_an_expired_test_login_is_an_ordinary_recipient(api, outbox, project):
     assert api.check(session["session_id"], outbox.code).data["is_test"] is False
 
 
+@pytest.mark.requirement(41)
 def test_one_switch_turns_all_test_logins_off(api, outbox, project):
     project.test_login(PHONE, "424242")
     project.set(test_logins_enabled=False)
@@ -493,6 +508,7 @@ def test_a_test_login_of_another_project_is_none_here(api, outbox):
 # --- where things point to -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(105)
 def test_no_address_is_built_from_the_requests_host(api):
     with override_settings(ALLOWED_HOSTS=["*"]):
         session = api.create(headers={"host": "evil.example", "x-forwarded-host": "evil.example"})

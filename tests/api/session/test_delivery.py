@@ -32,6 +32,7 @@ def test_it_tells_the_channel_and_the_status_and_nothing_else(api, session_id):
     assert api.delivery(session_id).content == b'{"channels":[{"channel":"sms","status":"pending"}]}'
 
 
+@pytest.mark.requirement(45)
 @pytest.mark.parametrize(
     ("status", "was_sent", "told"),
     [

@@ -54,6 +54,7 @@ def test_the_expiry_stays(api, session_id):
     assert Session.objects.get().expires_at == expires_at
 
 
+@pytest.mark.requirement(22)
 def test_a_project_can_choose_a_new_code_on_every_send(api, outbox, project):
     project.set(new_code_on_send=True, code_letters=True)
     session_id = api.create().data["session_id"]

@@ -20,16 +20,19 @@ def token(api, outbox):
     return api.check(session_id, outbox.code).data["verify_token"]
 
 
+@pytest.mark.requirement(36)
 def test_a_phone_number_comes_alone(api, token):
     assert api.verify(token).data == {"phone": PHONE}
 
 
+@pytest.mark.requirement(38)
 def test_an_email_address_comes_alone(api, outbox):
     session_id = api.create("Jane@Example.com").data["session_id"]
     token = api.check(session_id, outbox.code).data["verify_token"]
     assert api.verify(token).data == {"email": "jane@example.com"}
 
 
+@pytest.mark.requirement(40)
 def test_a_token_works_once(api, token):
     assert api.verify(token).status_code == 200
     assert problem(api.verify(token)) == (410, "verify_token_expired")
@@ -50,6 +53,7 @@ def test_a_lost_answer_is_read_again_with_the_key_that_used_the_token_up(api, to
     assert "Idempotency-Replayed" not in first and again["Idempotency-Replayed"] == "true"
 
 
+@pytest.mark.requirement(40)
 @pytest.mark.parametrize(
     ("first", "second"), [(KEY, {"Idempotency-Key": "second"}), (KEY, None), (None, KEY), (None, None)]
 )
@@ -58,6 +62,7 @@ def test_without_that_key_a_used_token_is_used_up(api, token, first, second):
     assert problem(api.verify(token, headers=second)) == (410, "verify_token_expired")
 
 
+@pytest.mark.requirement(40)
 def test_an_answer_is_read_again_only_while_the_token_would_be_good(api, token):
     api.verify(token, headers=KEY)
     clock.forward(60)
@@ -97,6 +102,7 @@ def test_a_token_works_within_60_seconds(api, token):
     assert api.verify(token).status_code == 200
 
 
+@pytest.mark.requirement(37)
 def test_a_token_is_over_after_60_seconds(api, token):
     clock.forward(60)
     assert problem(api.verify(token)) == (410, "verify_token_expired")
@@ -124,6 +130,7 @@ def test_another_writing_of_the_token_is_a_wrong_field(api, token, writing):
     assert wrong_fields(api.verify(writing.format(token))) == ["verify_token"]
 
 
+@pytest.mark.requirement(37)
 def test_capitals_or_missing_hyphens_are_a_wrong_field(api, token):
     assert wrong_fields(api.verify(token.replace("-", ""))) == ["verify_token"]
     assert wrong_fields(api.verify("ABCDEFAB" + token[8:])) == ["verify_token"]
@@ -138,11 +145,13 @@ def test_a_wrong_writing_does_not_use_the_token_up(api, token):
     assert api.verify(token).status_code == 200
 
 
+@pytest.mark.requirement(39)
 def test_another_secret_key_of_the_project_takes_the_token(api, project, token):
     api.secret_key = issue_key(project=project.row, kind=KeyKind.SECRET).text
     assert api.verify(token).status_code == 200
 
 
+@pytest.mark.requirement(39)
 def test_a_disabled_project_gets_nothing_for_its_token(api, project, token):
     project.set(is_enabled=False)
     assert problem(api.verify(token)) == (401, "invalid_api_key")
@@ -152,6 +161,7 @@ def test_an_ordinary_login_is_not_marked(api, token):
     assert "X-Test-Login" not in api.verify(token)
 
 
+@pytest.mark.requirement(41)
 def test_a_test_login_is_marked_by_a_header(api, project):
     project.test_login(PHONE, "424242")
     token = api.check(api.create().data["session_id"], "424242").data["verify_token"]

@@ -73,6 +73,7 @@ def test_what_was_downloaded_has_nothing_to_change(panel):
     assert "Nothing to change" in page and 'name="held"' not in page
 
 
+@pytest.mark.requirement(84)
 def test_a_secret_is_typed_in_and_is_on_no_page(panel):
     file = {"Ours": {"providers": {"sms": {"New gateway": GATEWAY}}}}
     _, asked = look(panel, file)
@@ -85,12 +86,14 @@ def test_a_secret_is_typed_in_and_is_on_no_page(panel):
     assert stored_secrets(provider)["headers"] == "x-token: hunter2"
 
 
+@pytest.mark.requirement(84)
 def test_the_panel_reads_no_variable_of_the_server(panel, monkeypatch):
     monkeypatch.setenv("WATCHWORD_SECRET_SMS_HEADERS", "x-token: the-operators")
     _, asked = look(panel, {"Ours": {"providers": {"sms": {"New gateway": GATEWAY}}}})
     assert "the secret sms_headers was not provided" in asked.content.decode()
 
 
+@pytest.mark.requirement(87)
 def test_applying_asks_who_it_is(panel):
     client, shown = look(panel, {"Ours": {"settings": {"code_length": 4}}})
     session = client.session
@@ -110,6 +113,7 @@ def test_a_set_up_that_was_changed_meanwhile_is_shown_again(panel):
     assert panel.project.sends_per_day == 20
 
 
+@pytest.mark.requirement(119)
 @pytest.mark.parametrize("sees", [True, False])
 def test_no_file_shows_whole_recipients_to_who_does_not_see_them(panel, sees):
     Membership.objects.filter(project=panel.project).update(sees_addresses=sees, role=Role.DEVELOPER)

@@ -103,6 +103,7 @@ def test_apply_reads_secrets_from_a_folder(file, tmp_path):
     assert stored_secrets(Provider.objects.get())["password"] == "from-a-file"
 
 
+@pytest.mark.requirement(84)
 @pytest.mark.parametrize("name", ["SECRET_KEY", "sms_other"])
 def test_apply_reads_no_variable_but_those_for_it(file, monkeypatch, name):
     monkeypatch.setenv("SECRET_KEY", "the-installations")
@@ -111,6 +112,7 @@ def test_apply_reads_no_variable_but_those_for_it(file, monkeypatch, name):
         run("apply", file({"Shop": {"providers": {"sms": {"Gateway": wanted}}}}), "--yes")
 
 
+@pytest.mark.requirement(84)
 @pytest.mark.parametrize("name", ["../sms_password", "/etc/hostname", "."])
 def test_apply_reads_no_file_beside_the_folder(file, tmp_path, name):
     (tmp_path / "secrets").mkdir()

@@ -96,6 +96,7 @@ def test_nothing_is_done_twice():
     assert AuditEntry.objects.count() == lines
 
 
+@pytest.mark.requirement(84)
 def test_what_was_exported_is_already_so():
     apply({"Shop": WHOLE})
     text = write(export.file_of(Project.objects.get(name="Shop")))
@@ -259,6 +260,7 @@ def test_a_secret_that_is_neither_given_nor_stored_is_asked_for():
         apply({"Shop": WHOLE}, find_secret=plan.no_secrets)
 
 
+@pytest.mark.requirement(84)
 def test_a_stored_secret_does_not_follow_its_account_to_another_server():
     apply({"Shop": WHOLE})
     wanted = copy.deepcopy(WHOLE)

@@ -188,6 +188,7 @@ def test_keys_that_are_known_serve_on_while_newer_ones_cannot_be_fetched(call, m
     assert len(microsoft.requests) == 2
 
 
+@pytest.mark.requirement(14)
 def test_one_projects_hanging_server_does_not_keep_another_from_its_keys(call, microsoft, project, monkeypatch):
     monkeypatch.setattr(bulkhead, "_threads", THREADS)
     monkeypatch.setattr(published_keys, "TIMEOUTS", Timeouts(connect=SECONDS, total=SECONDS))

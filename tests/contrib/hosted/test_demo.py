@@ -29,6 +29,7 @@ def ask(path, **more):
     return Client().get(path, **more)
 
 
+@pytest.mark.requirement(117)
 @pytest.mark.parametrize("path", PATHS)
 def test_it_is_there_in_embedded_mode_alone(demo, settings, path):
     assert ask(path).status_code != 404
@@ -36,6 +37,7 @@ def test_it_is_there_in_embedded_mode_alone(demo, settings, path):
     assert ask(path).status_code == 404
 
 
+@pytest.mark.requirement(117)
 @pytest.mark.parametrize("path", PATHS)
 def test_it_is_for_this_machine_alone(demo, path):
     assert ask(path, REMOTE_ADDR="203.0.113.9").status_code == 404
@@ -54,6 +56,7 @@ def test_it_is_not_there_without_a_demo_or_where_codes_are_shown_to_nobody(demo,
     assert ask(path).status_code == 404
 
 
+@pytest.mark.requirement(117)
 def test_it_holds_the_public_key_and_the_guides_server_and_nothing_secret(demo):
     answer = Client().get("/demo/")
     page = answer.content.decode()

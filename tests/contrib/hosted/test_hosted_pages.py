@@ -53,6 +53,7 @@ def test_an_address_is_kept_as_it_was_typed(address):
     assert clean_return_address(address) == address
 
 
+@pytest.mark.requirement(113)
 @pytest.mark.parametrize(
     "address",
     [

@@ -7,6 +7,7 @@ from verification.contrib.hosted.logos import MAX_BYTES, SIGNATURE, clean_logo
 from verification.core.errors import UserError
 
 
+@pytest.mark.requirement(116)
 def test_nothing_but_the_pixels_is_kept():
     hidden = png(more=[(b"tEXt", b"Comment\0<script>alert(1)</script>"), (b"iCCP", b"profile")], behind=b"<script>")
     assert clean_logo(hidden) == clean_logo(png())
@@ -24,6 +25,7 @@ def test_a_palette_and_its_transparency_stay():
     assert chunk(*palette) in made and chunk(b"tRNS", b"\x00\xff") in made
 
 
+@pytest.mark.requirement(116)
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -48,6 +50,7 @@ def test_what_is_no_small_picture_is_refused_in_one_sentence(data, said):
         clean_logo(data)
 
 
+@pytest.mark.requirement(116)
 def test_a_picture_that_unpacks_to_far_more_than_its_size_is_not_unpacked():
     bomb = png(10, 10, rows=b"\x00" * 50_000_000)
     assert len(bomb) < MAX_BYTES

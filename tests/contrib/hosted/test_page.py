@@ -35,6 +35,7 @@ def policy_of(answer):
     return dict(part.strip().split(" ", 1) for part in answer["Content-Security-Policy"].split(";"))
 
 
+@pytest.mark.requirement(115)
 def test_it_shows_the_form_and_keeps_state_for_the_listed_address(project):
     answer = ask(project, return_to=BACK, state='"><b>&', channel="voice")
     page = answer.content.decode()
@@ -44,6 +45,7 @@ def test_it_shows_the_form_and_keeps_state_for_the_listed_address(project):
     assert 'value="&quot;&gt;&lt;b&gt;&amp;"' in page
 
 
+@pytest.mark.requirement(113)
 @pytest.mark.parametrize(
     "return_to",
     [
@@ -100,6 +102,7 @@ def test_an_address_that_is_damaged_shows_a_page_too(db, path):
     assert answer["Content-Type"].startswith("text/html") and 'lang="de"' in answer.content.decode()
 
 
+@pytest.mark.requirement(113)
 def test_its_policy_lets_the_form_go_to_the_return_address_alone(project):
     answer = ask(project, return_to=BACK)
     policy = policy_of(answer)
@@ -116,6 +119,7 @@ def test_where_the_token_goes_into_the_fragment_no_form_goes_anywhere(project):
     assert policy_of(ask(project, return_to=BACK))["form-action"] == "'none'"
 
 
+@pytest.mark.requirement(115)
 def test_only_the_vendor_of_the_projects_challenge_may_be_loaded(project):
     project.set(challenge_site_key="key", challenge_secret=b"x", challenge_provider="turnstile")
     assert "cloudflare" not in ask(project, return_to=BACK)["Content-Security-Policy"]
@@ -125,6 +129,7 @@ def test_only_the_vendor_of_the_projects_challenge_may_be_loaded(project):
     assert policy["frame-src"] == "https://challenges.cloudflare.com"
 
 
+@pytest.mark.requirement(115)
 @pytest.mark.parametrize("query", [{"return_to": BACK}, {"return_to": "https://evil.example"}])
 def test_it_is_neither_stored_nor_framed_nor_told_to_others_and_sets_no_cookie(project, query):
     answer = ask(project, **query)
@@ -134,6 +139,7 @@ def test_it_is_neither_stored_nor_framed_nor_told_to_others_and_sets_no_cookie(p
     assert not answer.cookies
 
 
+@pytest.mark.requirement(114)
 def test_a_recipient_in_the_query_changes_nothing(project):
     page = ask(project, return_to=BACK, to="+4915112345678", recipient="ada@example.com").content.decode()
     assert "4915112345678" not in page and "ada@example.com" not in page

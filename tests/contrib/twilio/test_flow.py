@@ -11,6 +11,7 @@ PHONE = "+4915112345678"
 WRONG = "nope"
 
 
+@pytest.mark.requirement(118)
 def test_a_right_code_approves_and_redeems_its_token(twilio, outbox):
     started = twilio.start()
     assert started.status_code == 201
@@ -106,6 +107,7 @@ def test_an_expired_verification_is_not_found(twilio, problem):
     assert problem(twilio.check(WRONG)) == problem(twilio.fetch(PHONE)) == (404, 20404)
 
 
+@pytest.mark.requirement(118)
 @pytest.mark.parametrize("status", ["canceled", "approved"])
 def test_an_update_ends_it_and_wipes_its_code(twilio, outbox, problem, status):
     twilio.start()

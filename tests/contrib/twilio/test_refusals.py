@@ -48,6 +48,7 @@ def test_a_key_pair_and_the_account_with_its_secret_key_both_log_in(twilio):
         assert twilio.call("GET", path, login=(name, twilio.project.secret_key)).data["code"] == 20404
 
 
+@pytest.mark.requirement(118)
 @pytest.mark.parametrize(
     "login",
     [
@@ -81,6 +82,7 @@ def test_credentials_that_cannot_be_read_count_as_an_unknown_key(twilio, problem
     assert calls[30] == (429, 20429)
 
 
+@pytest.mark.requirement(118)
 def test_unknown_keys_of_one_address_are_held_off(twilio, problem):
     login = (twilio.account, "nobody")
     refused = [problem(twilio.call("GET", f"{twilio.service}/Verifications/x", login=login)) for _ in range(31)]
@@ -88,6 +90,7 @@ def test_unknown_keys_of_one_address_are_held_off(twilio, problem):
     assert refused[30] == (429, 20429)
 
 
+@pytest.mark.requirement(118)
 def test_it_is_off_until_the_owner_switches_it_on(twilio, problem):
     twilio.project.set(twilio_endpoints=False)
     assert problem(twilio.start()) == (404, 20404)
@@ -99,6 +102,7 @@ def test_the_service_of_another_project_is_not_found(twilio, problem):
     assert problem(twilio.call("POST", path, To=PHONE, Channel="sms")) == (404, 20404)
 
 
+@pytest.mark.requirement(118)
 def test_a_verification_of_another_project_is_not_found(twilio, client, problem):
     other = type(twilio)(client, factories.project(twilio_endpoints=True))
     sid = other.start().data["sid"]
@@ -131,6 +135,7 @@ def test_a_wrong_parameter_of_a_check_or_an_update_is_named(twilio, problem):
     assert Session.objects.get().attempts == 0
 
 
+@pytest.mark.requirement(118)
 @pytest.mark.parametrize("name", ["CustomCode", "RateLimits", "Amount", "SendDigits"])
 def test_a_parameter_whose_loss_would_matter_is_refused(twilio, problem, name):
     assert problem(twilio.start(**{name: "1234"})) == (403, 60204)

@@ -154,6 +154,7 @@ def test_it_arrives_while_nobody_listens_at_the_first(shop, first_id):
     assert attempts_at(shop, to) == [(1, "temporary"), (100, "accepted")]
 
 
+@pytest.mark.requirement(74)
 def test_a_redirect_into_our_network_is_not_followed(shop, first):
     with FakeHttpServer() as inside:
         first.script(fake.redirect(f"{inside.url}/admin"))

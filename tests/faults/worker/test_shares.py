@@ -115,6 +115,7 @@ def test_a_single_project_has_all_threads(service, slow_shop, turnstile):
     assert delivered_once(slow_shop, recipients)
 
 
+@pytest.mark.requirement(14)
 def test_a_code_goes_out_while_another_projects_gateway_holds_its_share_of_the_threads(shop, slow_shop, turnstile):
     open_and_read(shop)
     slow_shop.gateway.default = answer()
@@ -128,6 +129,7 @@ def test_a_code_goes_out_while_another_projects_gateway_holds_its_share_of_the_t
     assert turnstile.most_waiting <= share_of(THREADS) + share_of(SWEEP_THREADS)
 
 
+@pytest.mark.requirement(14)
 def test_a_code_goes_out_while_the_gateways_of_two_projects_hang(shop, slow_shop, other_slow_shop, turnstile):
     for other in (shop, slow_shop, other_slow_shop):
         other.gateway.default = answer()

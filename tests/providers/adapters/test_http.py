@@ -52,6 +52,7 @@ def errors_of(**raw):
 # Settings
 
 
+@pytest.mark.requirement(84)
 @pytest.mark.parametrize(
     ("raw", "name"),
     [
@@ -121,6 +122,7 @@ def test_what_is_no_written_out_credential_is_taken(raw):
 # Sending
 
 
+@pytest.mark.requirement(94)
 def test_credentials_come_from_the_encrypted_settings_and_end_no_place_they_stand_in(build, server):
     hush = 'p&s="w"\\'
     build(

@@ -105,6 +105,7 @@ def test_it_sends_text_and_html(build, handler):
     assert received.get_body(("html",)).get_content().strip() == "<p>4711</p>"
 
 
+@pytest.mark.requirement(63)
 def test_a_subject_cannot_add_a_header(build, handler):
     with mail_server(handler) as port:
         build(port).send(mail(subject="Code\r\nBcc: all@example.org"))
@@ -253,6 +254,7 @@ def test_a_server_without_login_is_the_owners_matter(build, handler):
 # TLS fails closed
 
 
+@pytest.mark.requirement(99)
 def test_a_server_without_starttls_gets_nothing(build, handler):
     with mail_server(handler) as port:
         error = error_of(build(port, security="starttls", username=USERNAME, password=PASSWORD))
@@ -260,6 +262,7 @@ def test_a_server_without_starttls_gets_nothing(build, handler):
     assert handler.received == []
 
 
+@pytest.mark.requirement(99)
 @pytest.mark.parametrize("security", ["starttls", "tls"])
 def test_a_certificate_that_nobody_vouches_for_is_refused(build, handler, certificate, monkeypatch, security):
     monkeypatch.delenv("SSL_CERT_FILE")

@@ -58,6 +58,7 @@ def test_a_forged_puzzle_is_refused(forged):
     assert read(solve(make(), **forged)) is None
 
 
+@pytest.mark.requirement(58)
 def test_the_puzzle_of_another_project_is_refused():
     assert read(solve(make(project="another"))) is None
 

@@ -77,6 +77,7 @@ def test_it_sends_no_cookies_back(door, server):
     assert "cookie" not in server.requests[1].headers
 
 
+@pytest.mark.requirement(74)
 def test_it_takes_no_proxy_from_the_environment(door, server, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
@@ -107,10 +108,12 @@ def test_text_survives_a_wrong_charset():
     assert HttpAnswer(200, {}, b"ok \xff").text == "ok \ufffd"
 
 
+@pytest.mark.requirement(75)
 def test_an_answer_does_not_show_its_body():
     assert "4711" not in repr(HttpAnswer(200, {"x": "4711"}, b"4711"))
 
 
+@pytest.mark.requirement(74)
 def test_it_does_not_follow_a_redirect(door, server):
     server.script(fake.redirect("http://169.254.169.254/latest"))
     answer = door.request("GET", server.url)
@@ -122,6 +125,7 @@ def test_an_error_status_is_an_answer(door, server):
     assert door.request("POST", server.url, json={}).status == 500
 
 
+@pytest.mark.requirement(69)
 @pytest.mark.parametrize("is_announced", [True, False])
 def test_it_stops_reading_a_huge_body(door, server, is_announced):
     server.script(fake.huge_body(is_announced=is_announced))
@@ -134,6 +138,7 @@ def test_it_stops_reading_a_huge_body(door, server, is_announced):
     assert server.bytes_sent < 50_000_000
 
 
+@pytest.mark.requirement(69)
 def test_it_stops_unpacking_a_bomb(door, server):
     server.script(fake.gzip_bomb())
     tracemalloc.start()

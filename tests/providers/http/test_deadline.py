@@ -8,6 +8,7 @@ from providers.http.deadline import Deadline, within
 from tests.fakes.http_server import FakeHttpServer
 
 
+@pytest.mark.requirement(69)
 def test_no_deadline_inside_is_later_than_the_one_around_it():
     with within(2), within(60):
         assert Deadline(60).left() <= 2

@@ -125,6 +125,7 @@ def test_a_name_without_addresses_is_no_host(serve):
         resolve("shop.example", 443, LONG)
 
 
+@pytest.mark.requirement(14)
 def test_a_silent_name_server_is_waited_for_until_the_deadline(serve):
     serve({("shop.example", "A"): None, ("shop.example", "AAAA"): None})
     with pytest.raises(NotConnected, match="does not answer"):
@@ -194,6 +195,7 @@ def test_a_public_name_is_asked_of_the_name_servers_all_the_same(serve, hosts, s
     assert resolve("shop.example", 443, LONG, may_be_local=True) == [V4]
 
 
+@pytest.mark.requirement(14)
 def test_however_many_local_names_hang_their_callers_and_public_names_do_not(serve, hosts, stuck):
     serve({("shop.example", "A"): V4})
     for _ in range(resolver.MAX_LOCAL + 2):

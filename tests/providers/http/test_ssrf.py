@@ -38,6 +38,7 @@ def test_it_accepts_https_to_public_hosts(url):
     ssrf.check_url(url)
 
 
+@pytest.mark.requirement(72)
 @pytest.mark.parametrize(
     "url",
     [
@@ -100,6 +101,7 @@ def test_what_is_asked_for_has_nothing_but_its_unsafe_characters_escaped(url, ta
     assert ssrf.read_url(url).request_uri == target
 
 
+@pytest.mark.requirement(74)
 @pytest.mark.parametrize(
     "host",
     [
@@ -190,6 +192,7 @@ def test_allowed_networks_lift_the_guard(url, networks):
     ssrf.check_url(url, networks)
 
 
+@pytest.mark.requirement(76)
 @pytest.mark.parametrize(
     "url",
     [
@@ -228,6 +231,7 @@ def test_it_connects_to_a_literal_address_in_an_allowed_network(listener):
         assert connected.getpeername() == ("127.0.0.1", listener)
 
 
+@pytest.mark.requirement(73)
 def test_it_connects_to_the_judged_address_and_asks_only_once(listener):
     # A name that rebinds: public when judged, private when asked again. There must be no second question.
     asked = []
@@ -241,6 +245,7 @@ def test_it_connects_to_the_judged_address_and_asks_only_once(listener):
     assert asked == ["rebind.example"]
 
 
+@pytest.mark.requirement(73)
 @pytest.mark.parametrize(
     "addresses",
     [
@@ -258,12 +263,14 @@ def test_it_refuses_a_name_with_any_address_that_is_not_public(listener, address
         ssrf.connect("mixed.example", listener, 1, resolver=answering(*addresses))
 
 
+@pytest.mark.requirement(76)
 def test_plain_text_needs_every_address_in_an_allowed_network(listener):
     resolver = answering("127.0.0.1", "93.184.216.34")
     with pytest.raises(AddressBlocked):
         ssrf.connect("mixed.example", listener, 1, LOOPBACK, only_allowed=True, resolver=resolver)
 
 
+@pytest.mark.requirement(75)
 def test_the_error_does_not_tell_what_a_name_resolves_to(listener):
     with pytest.raises(AddressBlocked) as caught:
         ssrf.connect("inside.example", listener, 1, resolver=answering("10.1.2.3"))
@@ -286,6 +293,7 @@ def test_a_name_without_addresses_is_not_connected(listener):
         ssrf.connect("nowhere.example", listener, 1, resolver=answering())
 
 
+@pytest.mark.requirement(73)
 def test_the_machine_itself_is_recognised_under_any_address():
     with (
         socket.create_server(("127.0.0.1", 0)) as server,

@@ -29,6 +29,7 @@ def spend(project, amount, *, currency="USD", at=None, channel="sms"):
     return alerts
 
 
+@pytest.mark.requirement(54)
 def test_a_spent_budget_closes_the_channel_and_says_why(api, project):
     project.channel("sms", daily_cost_budget=5)
     spend(project, "4.99")

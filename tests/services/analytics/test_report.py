@@ -94,6 +94,7 @@ def test_the_median_and_the_95th_percentile_are_within_12_percent(project):
     assert told.seconds("receipt_times", 0.5) is None
 
 
+@pytest.mark.requirement(12)
 def test_figures_of_another_project_are_in_no_sum(project):
     other = factories.project()
     at_hour(other, HOUR, sessions=5, verify_times=histogram(step_5=5))

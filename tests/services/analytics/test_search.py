@@ -79,6 +79,7 @@ def test_an_id_that_a_receipt_alone_named_is_found(shop):
     assert search("late-id", [shop.id]).only == shop.manual
 
 
+@pytest.mark.requirement(81)
 def test_nothing_of_another_project_is_found(shop):
     other = factories.project()
     Decision.objects.create(

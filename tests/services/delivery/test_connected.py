@@ -229,6 +229,7 @@ def test_a_receipt_moves_its_message_forward_only(sent):
         assert Message.objects.get(pk=message_id).status == "success"
 
 
+@pytest.mark.requirement(71)
 @pytest.mark.django_db(transaction=True)  # each report closes a connection that is in a transaction
 def test_a_receipt_of_another_provider_or_for_nobody_changes_nothing(sent):
     message_id, connection = sent

@@ -120,6 +120,7 @@ def test_a_worker_that_is_told_to_stop_ends_nothing_that_another_may_still_send(
     assert deliver(message_id).status == "success"
 
 
+@pytest.mark.requirement(14)
 def test_the_sweep_takes_the_freshest_first(api):
     old = send(api)
     clock.forward(60)
@@ -571,6 +572,7 @@ def test_the_code_of_a_locked_session_is_never_sent(api, outbox):
     assert Message.objects.get().status == "expired"
 
 
+@pytest.mark.requirement(15)
 def test_nothing_of_a_disabled_project_is_sent(api, outbox, project):
     send(api)
     project.set(is_enabled=False)

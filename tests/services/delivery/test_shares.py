@@ -95,6 +95,7 @@ def test_of_many_projects_the_last_two_count(shared):
     assert claim(shared, Backlog(A, A, A, A)) == [A, A, A]
 
 
+@pytest.mark.requirement(14)
 def test_claims_at_the_same_time_do_not_exceed_the_share(shared):
     backlog = Backlog(*[A] * 16)
     assert sum(len(claimed) for claimed in at_once(16, lambda _: claim(shared, backlog, limit=1))) == 3
@@ -130,6 +131,7 @@ def be_slow(shared, passing, *projects):
         shared.end(row)
 
 
+@pytest.mark.requirement(14)
 def test_however_many_projects_are_slow_they_leave_half_of_the_threads(passing):
     shared = several(Shares(8))
     be_slow(shared, passing, *range(10, 20))
@@ -271,6 +273,7 @@ def test_the_sweep_passes_over_a_full_project(project, api, other):
     assert set(taken(full=[project], limit=10)) == theirs
 
 
+@pytest.mark.requirement(14)
 def test_behind_a_long_backlog_a_message_is_taken_by_its_wake_up_and_by_the_sweep(project, api, other):
     first, second = send(other.api), send(other.api)
     clock.forward(60)

@@ -119,6 +119,7 @@ def test_a_full_mailbox_suppresses_nobody(api, servers):
     assert not Suppression.objects.exists()
 
 
+@pytest.mark.requirement(69)
 def test_what_a_provider_declines_goes_to_the_next_and_never_sets_it_aside(api, outbox, project):
     """Else whoever asks for codes to countries that it does not serve would stop it for all others."""
     project.provider("sms", name="second", priority=200)

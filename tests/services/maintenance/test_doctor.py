@@ -358,6 +358,7 @@ def test_a_check_that_fails_is_a_finding_and_stops_no_other(monkeypatch):
     assert "with a secret in it" not in str(found)
 
 
+@pytest.mark.requirement(112)
 @pytest.mark.django_db
 def test_no_finding_tells_a_secret(production, project):
     production.DATABASE_URL = "postgres://shop:hunter2@db.internal/shop"

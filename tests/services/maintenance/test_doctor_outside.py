@@ -177,6 +177,7 @@ def test_a_strangers_server_is_not_told_the_secret_of_a_webhook(webhook):
     assert [request.target for request in server.requests] == ["/readyz"]
 
 
+@pytest.mark.requirement(112)
 @pytest.mark.django_db
 def test_only_a_visitor_with_our_key_is_told_how_it_is_seen(client, settings):
     given = {visits.HEADER: visits.signature(), "X-Forwarded-For": outside.FORGED}

@@ -136,6 +136,7 @@ def test_who_is_forgotten_after_the_day_leaves_nothing_at_all(known, project):
     assert Recipient.objects.count() == 1
 
 
+@pytest.mark.requirement(38)
 def test_a_live_session_and_its_token_end(api, outbox, project):
     live = api.create().data["session_id"]
     verified = api.create("ann@example.com").data["session_id"]
@@ -174,6 +175,7 @@ def test_erasing_is_no_way_around_the_limit_of_wrong_codes(api, outbox, project)
     assert problem(api.create()) == (429, "too_many_attempts")
 
 
+@pytest.mark.requirement(50)
 def test_erasing_in_one_project_lifts_no_limit_of_all_projects(api, outbox, project):
     """Whoever helps users of one project could otherwise open a third person's number to all others."""
     other = factories.project(channels=("sms",))

@@ -100,6 +100,7 @@ def test_every_column_of_bytes_is_a_known_ciphertext_or_none():
     assert found == {column.name for column in reencryption.COLUMNS} | NO_CIPHERTEXTS
 
 
+@pytest.mark.requirement(94)
 def test_everything_comes_under_the_newest_key_and_can_be_read_without_the_old_one(ring, stored, project, outbox, api):
     ring(NEW, OLD)
     answered = api.manual_send("+4915112345679", headers=REPEATED).data

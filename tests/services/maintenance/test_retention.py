@@ -72,6 +72,7 @@ def test_it_tells_how_many_rows_went(history):
     assert set(purge(days=1).values()) == {0}
 
 
+@pytest.mark.requirement(20)
 def test_a_live_session_survives_beside_a_dead_one(api, history):
     clock.forward(40 * clock.DAY)
     live = api.create().data["session_id"]
@@ -288,6 +289,7 @@ def test_one_worker_takes_each_run_and_none_before_it_is_due(db):
     assert [len(retention.claim_run()) for _ in range(2)] == [1, 0]
 
 
+@pytest.mark.requirement(20)
 @pytest.mark.parametrize(("seconds", "is_overdue"), [(12 * 3600 - 60, False), (12 * 3600 + 60, True)])
 def test_after_two_periods_without_a_run_it_is_overdue_and_logged(caplog, seconds, is_overdue):
     retention.claim_run()
@@ -298,6 +300,7 @@ def test_after_two_periods_without_a_run_it_is_overdue_and_logged(caplog, second
     assert any("The purge of old rows last ran" in record.getMessage() for record in caplog.records) is is_overdue
 
 
+@pytest.mark.requirement(96)
 def test_what_a_restored_backup_brings_back_is_judged_by_the_clock(api, outbox):
     """A dump from before a session's end holds it open and its token unused."""
     session_id = api.create().data["session_id"]
@@ -319,6 +322,7 @@ def test_sessions_of_the_panel_go_once_they_are_over(db):
     assert list(PanelSession.objects.all()) == [live]
 
 
+@pytest.mark.requirement(20)
 def test_no_project_asks_for_a_time_before_all_dates(project):
     with pytest.raises(UserError, match="3650"):
         set_project(project=project.row, values={"retention_days": "1000000"})

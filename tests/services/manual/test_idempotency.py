@@ -72,6 +72,7 @@ def test_bodies_are_compared_as_what_they_say(api):
     assert (second.status_code, second.data) == (200, first.data)
 
 
+@pytest.mark.requirement(108)
 @pytest.mark.parametrize(
     "other",
     [
@@ -133,6 +134,7 @@ def test_the_kept_answer_counts_in_no_limit(api, project):
     assert [api.manual_send(headers=KEY).status_code for _ in range(4)] == [200] * 4
 
 
+@pytest.mark.requirement(108)
 def test_the_kept_answer_holds_no_plain_code(api):
     api.manual_send(code="918273", headers=KEY)
     assert "918273" not in str(IdempotentRequest.objects.values().get())
@@ -200,6 +202,7 @@ def test_a_provider_that_was_just_deleted_is_a_wrong_field(api, project, headers
     assert Message.objects.count() == 1 and not IdempotentRequest.objects.exists()
 
 
+@pytest.mark.requirement(108)
 @pytest.mark.django_db(transaction=True)
 def test_of_parallel_requests_one_executes_and_all_get_its_answer(api, project):
     start = threading.Barrier(6)

@@ -73,6 +73,7 @@ def test_another_event_alerts_anew(project, owner):
     assert len(mail.outbox) == 2
 
 
+@pytest.mark.requirement(63)
 def test_a_title_cannot_add_a_header(project, owner):
     raised(project, title="Half\r\nBcc: everybody@example.com")
     run()
@@ -171,6 +172,7 @@ def test_one_worker_has_an_alert_at_a_time(project):
     assert alerts.claim_due(limit=10) == []
 
 
+@pytest.mark.requirement(72)
 @pytest.mark.parametrize("url", ["https://10.0.0.1/x", "ftp://shop.example/x", "https://u:p@shop.example/"])
 def test_the_alert_address_is_judged_when_it_is_set(project, url):
     with pytest.raises(UserError):

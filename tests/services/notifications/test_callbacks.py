@@ -42,6 +42,7 @@ def verified(project, request):
     return Webhook(secret).verify(request.body, request.headers)
 
 
+@pytest.mark.requirement(78, 80)
 def test_it_posts_the_finished_message_signed(project, receiver, finished):
     run()
     (request,) = receiver.requests
@@ -88,6 +89,7 @@ def test_success_is_delivered_once(receiver, finished):
     assert callback.delivered_at and callback.due_at is None
 
 
+@pytest.mark.requirement(78)
 def test_both_secrets_sign_during_a_rotation(project, receiver, finished):
     webhook_secrets.rotate_webhook_secret(project.row)
     run()
@@ -108,6 +110,7 @@ def test_anything_but_2xx_is_tried_again(receiver, finished, status):
     assert WebhookAttempt.objects.get().status == status
 
 
+@pytest.mark.requirement(80)
 def test_a_retry_has_the_same_id_and_a_new_signature(project, receiver, finished):
     receiver.script(answer(500, b""))
     run()
@@ -118,6 +121,7 @@ def test_a_retry_has_the_same_id_and_a_new_signature(project, receiver, finished
     verified(project, second)
 
 
+@pytest.mark.requirement(79)
 def test_gone_stops_at_once(receiver, finished):
     receiver.script(answer(410, b""))
     run()
@@ -131,6 +135,7 @@ def test_retry_after_is_kept(receiver, finished):
     assert (WebhookEvent.objects.get().due_at - timezone.now()).total_seconds() > 880
 
 
+@pytest.mark.requirement(79)
 @pytest.mark.parametrize(("asked", "kept"), [("7200", 7_200), ("1000000", events.MAX_RETRY_AFTER_SECONDS)])
 def test_retry_after_is_kept_beyond_an_hour_and_for_a_day_at_most(receiver, finished, asked, kept):
     receiver.script(answer(503, b"", {"Retry-After": asked}))
@@ -147,6 +152,7 @@ def test_it_gives_up_after_the_last_retry(receiver, finished):
     assert WebhookEvent.objects.get().due_at is None
 
 
+@pytest.mark.requirement(79)
 def test_each_wait_is_that_of_the_schedule():
     for tries, seconds in enumerate(schedule.RETRY_SECONDS, start=1):
         wait = schedule.next_try(tries) - timezone.now()
@@ -171,6 +177,7 @@ def test_a_secret_that_cannot_be_read_is_a_try_that_failed_and_ends_with_the_sch
     assert WebhookEvent.objects.get().due_at is None
 
 
+@pytest.mark.requirement(79)
 def test_send_again_starts_over(receiver, finished):
     receiver.script(answer(410, b""))
     run()
@@ -180,6 +187,7 @@ def test_send_again_starts_over(receiver, finished):
     assert len(receiver.requests) == 2
 
 
+@pytest.mark.requirement(14)
 def test_one_project_does_not_take_all_the_places(api, outbox, receiver):
     for number in range(4):
         api.manual_send(to=f"+4915112345{number:03d}", callback_url=receiver.url)
@@ -187,6 +195,7 @@ def test_one_project_does_not_take_all_the_places(api, outbox, receiver):
     assert len(events.claim_due(limit=10)) == events.PER_PROJECT
 
 
+@pytest.mark.requirement(14)
 def test_calls_under_way_take_up_their_projects_places(api, project, client, outbox, receiver):
     other = factories.project()
     for caller in (api, Api(client, other.api_key, other.secret_key)):

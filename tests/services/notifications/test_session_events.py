@@ -66,6 +66,7 @@ def end(session_id):
     sweep.wipe_codes()
 
 
+@pytest.mark.requirement(119)
 def test_a_verification_is_told_signed_from_its_opening_to_its_end(api, project, outbox, receiver):
     session_id = api.create(TO).data["session_id"]
     api.check(session_id, outbox.code)
@@ -90,6 +91,7 @@ def test_a_verification_is_told_signed_from_its_opening_to_its_end(api, project,
     assert not [body for body in (request.body.decode() for request in receiver.requests) if outbox.code in body]
 
 
+@pytest.mark.requirement(119)
 def test_the_whole_recipient_is_told_where_the_project_says_so(api, project, outbox, receiver):
     project.set(event_recipients=True)
     api.create(TO)
@@ -100,6 +102,7 @@ def recipients_listed(project):
     return [payloads.body_of(row)["data"]["recipient"] for row in event_feed.page_after(project.id, "0").events]
 
 
+@pytest.mark.requirement(119)
 def test_what_was_written_before_is_told_as_it_was_written(api, project, outbox, receiver):
     """Whoever switches whole recipients on sees nobody of before; whoever switches them off takes nothing back."""
     api.create(TO)
@@ -210,6 +213,7 @@ def test_the_same_refusal_is_told_once_a_minute(api, project, outbox, receiver):
     assert types() == ["session.refused"] * 2
 
 
+@pytest.mark.requirement(119)
 def test_refusals_of_a_flood_are_told_up_to_a_bound(api, project, receiver, monkeypatch):
     monkeypatch.setattr(eligibility, "EVENTS_PER_MINUTE", 3)
     project.set(countries=["FR"])
@@ -287,6 +291,7 @@ def test_each_type_can_be_tried_out(project, receiver):
     assert [body["type"] for body in told(project, receiver)] == ALL
 
 
+@pytest.mark.requirement(119)
 @pytest.mark.django_db(transaction=True)
 def test_events_that_commit_late_are_not_passed_over(api, project, outbox, receiver):
     start = event_feed.newest_place()

@@ -71,6 +71,7 @@ def test_a_revoked_key_is_unknown_at_the_next_reading(remembered, project):
     assert remembered.remembered(digest) is None
 
 
+@pytest.mark.requirement(14)
 def test_what_was_not_used_for_a_minute_is_freed(remembered, clock):
     left, busy = factories.project(), factories.project()
     snapshot = weakref.ref(remembered.read(digest_of(left.api_key)).project)

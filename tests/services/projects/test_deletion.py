@@ -80,6 +80,7 @@ def test_a_project_that_cannot_be_removed_holds_up_no_other(db, monkeypatch):
     assert claim(1, []) == []  # its turn comes again, and not at once
 
 
+@pytest.mark.requirement(15)
 def test_all_of_it_goes_and_nothing_of_another(db):
     project, other = with_traffic("Shop"), with_traffic("Bank")
     deleted(project)
@@ -90,6 +91,7 @@ def test_all_of_it_goes_and_nothing_of_another(db):
     assert Message.objects.get().project == other
 
 
+@pytest.mark.requirement(15)
 def test_it_stops_at_once_and_cannot_be_found_or_enabled(db):
     project = with_traffic("Shop")
     deletion.mark(project, typed_name=" Shop ")

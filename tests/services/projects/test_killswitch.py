@@ -47,6 +47,7 @@ def deliver():
 # --- kill switches -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(57)
 def test_all_sending_stops_and_checking_goes_on(api, project, outbox):
     session_id = api.create(PHONE).data["session_id"]
     code = outbox.last.code
@@ -84,6 +85,7 @@ def test_what_was_queued_before_is_not_sent(api, project, outbox, name):
     assert not outbox.messages
 
 
+@pytest.mark.requirement(15)
 def test_what_the_owner_switches_off_is_not_sent_either(api, project, outbox):
     api.manual_send(PHONE)
     project.channel("sms", is_active=False)
@@ -92,6 +94,7 @@ def test_what_the_owner_switches_off_is_not_sent_either(api, project, outbox):
     assert not outbox.messages
 
 
+@pytest.mark.requirement(57)
 def test_countries_projects_and_providers_have_switches_too(api, project):
     stop("country:de", reason="Pumping.")
     assert api.create(PHONE).status_code == 403
@@ -132,6 +135,7 @@ def test_the_command_stops_shows_and_resumes(db):
         run("killswitch", "resume", "sms")
 
 
+@pytest.mark.requirement(57)
 def test_every_stop_is_on_record_with_its_reason(project):
     names = ("all", "sms", "country:DE", f"project:{project.id}", f"provider:{Provider.objects.first().pk}")
     for name in names:
@@ -174,6 +178,7 @@ def test_a_channel_without_a_budget_goes_by_the_ceiling(api, project):
     assert (decision.rule, decision.subject, decision.figures) == ("daily_budget", "sms", {"budget": 1})
 
 
+@pytest.mark.requirement(83)
 @pytest.mark.parametrize("value", ["11", "0"])
 def test_an_owner_cannot_set_more_than_the_ceiling(project, value):
     ceilings(max_requests_per_second=10)
@@ -195,6 +200,7 @@ def test_the_command_sets_and_shows_ceilings(db):
 # --- all projects together ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(50)
 def test_a_number_gets_so_many_sms_a_day_from_all_projects_together(api, project):
     other = factories.project(channels=("sms", "voice"))
     ceilings(sms_per_recipient_a_day=2)
@@ -223,6 +229,7 @@ def alerted():
     return list(Alert.objects.order_by("pk").values_list("title", flat=True))
 
 
+@pytest.mark.requirement(54)
 def test_the_owner_is_alerted_once_at_each_part_of_a_budget(api, project):
     project.set(sends_per_10_minutes=0, sends_per_hour=0, sends_per_day=0, traffic_guard="off")
     project.channel("sms", daily_budget=10)

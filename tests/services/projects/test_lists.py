@@ -110,6 +110,7 @@ def decided():
     return [(row.rule, row.subject, row.count) for row in Decision.objects.all()]
 
 
+@pytest.mark.requirement(46)
 @pytest.mark.parametrize("of_platform", [False, True])
 @pytest.mark.parametrize(
     "subject, value, noted",
@@ -204,6 +205,7 @@ def test_a_project_has_so_many_entries_at_the_most(project, monkeypatch):
 AUSTRIAN, SATELLITE = "+436641234567", "+881612345678"
 
 
+@pytest.mark.requirement(52)
 def test_every_country_is_allowed_until_there_is_a_list(api, project):
     assert api.create(AUSTRIAN).status_code == 200
     project.set(countries=["DE"])
@@ -217,6 +219,7 @@ def test_a_list_of_countries_says_nothing_of_mail(api, project):
     assert api.create(EMAIL).status_code == 200
 
 
+@pytest.mark.requirement(52)
 def test_a_channel_can_be_narrower_than_its_project(api, project):
     project.set(countries=["DE", "AT"])
     project.channel("sms", countries=["DE"])

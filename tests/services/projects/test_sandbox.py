@@ -48,6 +48,7 @@ def connect(project, type, *, values=None, channel="sms"):
     return add_provider(project=project, channel=channel, provider_type=type, name=type, values=values or {})
 
 
+@pytest.mark.requirement(41)
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.outcome)
 def test_in_a_live_project_a_recipient_of_the_sandbox_is_like_any_other(api, outbox, row):
     created = api.create(f"{row.outcome}@sandbox.example")
@@ -57,6 +58,7 @@ def test_in_a_live_project_a_recipient_of_the_sandbox_is_like_any_other(api, out
     assert api.check(created.data["session_id"], code).status_code == 200
 
 
+@pytest.mark.requirement(41)
 def test_a_test_project_uses_no_provider_that_sends(sandbox, made, outbox):
     factories.provider(project=None, channel="sms", type="collector", name="system", settings={"name": "system"})
     factories.provider(project=made.project, channel="sms", type="collector", name="own", settings={"name": "own"})
@@ -76,6 +78,7 @@ def test_a_test_project_takes_no_vendors_provider_and_no_other_the_sandbox(made,
             connect(other, "sandbox")
 
 
+@pytest.mark.requirement(41)
 def test_only_the_sandboxs_recipients_are_sent_to(sandbox):
     assert problem(sandbox.create("+4915112345678")) == (403, "recipient_not_allowed")
     assert problem(sandbox.create("ada@example.com")) == (403, "recipient_not_allowed")
@@ -83,6 +86,7 @@ def test_only_the_sandboxs_recipients_are_sent_to(sandbox):
     assert problem(sandbox.manual_send(to="ada@example.com", channel="email")) == (403, "recipient_not_allowed")
 
 
+@pytest.mark.requirement(41)
 def test_a_project_with_traffic_stays_what_it_is(api, project, sandbox, made, outbox):
     api.create()
     sandbox.create("delivered@sandbox.example")

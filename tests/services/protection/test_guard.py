@@ -122,6 +122,7 @@ def test_the_quota_holds_for_a_country_and_for_a_re_send(api, project, asking, a
 # --- the prefix rule -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(51)
 def test_the_eleventh_unverified_number_of_a_prefix_is_refused(api):
     assert pump(api, 12) == [200] * 10 + [403] * 2
     assert problem(api.create(number(12))) == REFUSED
@@ -173,6 +174,7 @@ def test_an_honest_burst_is_not_refused(api, outbox):
     assert not GuardBlock.objects.exists()
 
 
+@pytest.mark.requirement(53)
 def test_a_check_proves_nothing(api, outbox):
     """An attacker who owns the numbers reads the codes and can check them; he has no secret key."""
     for n in range(10):
@@ -322,6 +324,7 @@ def test_a_block_lasts_30_minutes(api):
     assert api.create(number(31)).status_code == 200
 
 
+@pytest.mark.requirement(51)
 def test_each_repeat_doubles_it_up_to_12_hours(api):
     lasted = []
     for attack in range(7):
@@ -403,6 +406,7 @@ def running():
     }
 
 
+@pytest.mark.requirement(53)
 @pytest.mark.parametrize(
     ("sends", "verified", "age", "found"),
     [

@@ -76,6 +76,7 @@ def test_a_network_that_guesses_for_many_is_suspected(api, project):
     assert problem(guess(api, 1)) == (400, "invalid_code")
 
 
+@pytest.mark.requirement(29)
 def test_from_twice_as_many_on_it_is_kept_from_checking(api, project, outbox):
     guess(api, 7)
     assert rules() == {"network", "network_refused", "wrong_codes"}
@@ -115,6 +116,7 @@ def test_the_customers_own_servers_are_nobody(api, project, own):
     assert running() == set()
 
 
+@pytest.mark.requirement(29)
 def test_one_value_on_many_sessions_makes_everybody_suspicious(api, project):
     for n in range(5):
         guess(api, 1, code="123456x", network=f"81.2.69.{n}")
@@ -176,6 +178,7 @@ def test_a_limit_of_0_switches_an_alarm_off(api, project):
     assert running() == set()
 
 
+@pytest.mark.requirement(29)
 def test_no_guess_is_kept_in_clear_and_projects_do_not_share_them(api, client, project):
     other = factories.project(channels=("email",))
     guess(api, 2, code="s3cret")

@@ -67,6 +67,7 @@ def spread(count, oldest):
 # --- sends to a recipient --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(56)
 @pytest.mark.parametrize(
     ("ages", "wait"),
     [
@@ -100,6 +101,7 @@ def test_below_the_limits_it_is_sent(api, recipient, ages):
     assert api.manual_send().status_code == 200
 
 
+@pytest.mark.requirement(48)
 def test_sessions_and_manual_sends_count_together(api, project):
     project.set(sends_per_10_minutes=3)
     api.create()
@@ -133,6 +135,7 @@ def test_the_limit_is_the_recipients_own(api, recipient):
     assert api.manual_send(OTHER).status_code == 200
 
 
+@pytest.mark.requirement(28)
 def test_every_writing_of_the_number_has_one_limit(api, recipient):
     sent(recipient, *[10] * 5)
     assert problem(api.manual_send("+49 (0)151 1234-5678")) == (429, "too_many_sends")
@@ -144,6 +147,7 @@ MAILBOXES = {
 }
 
 
+@pytest.mark.requirement(64)
 @pytest.mark.parametrize(("mailbox", "also"), [(mailbox, also) for mailbox in MAILBOXES for also in MAILBOXES[mailbox]])
 def test_the_addresses_of_one_mailbox_share_their_limit(api, project, mailbox, also):
     project.set(sends_per_10_minutes=2)
@@ -191,6 +195,7 @@ def test_a_message_of_unknown_outcome_counts(api, outbox, project):
     assert problem(api.manual_send()) == (429, "too_many_sends")
 
 
+@pytest.mark.requirement(48)
 def test_losing_the_cache_changes_no_send_limit(api, recipient):
     sent(recipient, *[10] * 5)
     lose_counts()
@@ -255,6 +260,7 @@ def test_two_locked_sessions_use_the_budget_of_15_minutes_up(api):
     assert WrongCode.objects.count() == 10
 
 
+@pytest.mark.requirement(17)
 @pytest.mark.parametrize(("ages", "wait"), [(spread(5, 100.1), 800), (spread(10, 80000.1), 6400)])
 def test_for_codes_of_four_the_numbers_are_halved(api, project, recipient, ages, wait):
     clock.forward(181)
@@ -293,12 +299,14 @@ def test_the_recipients_own_success_takes_the_wrong_codes_back(api, outbox, reci
     assert api.check(session_id, WRONG).data["attempts_left"] == 4
 
 
+@pytest.mark.requirement(28)
 def test_the_success_of_another_recipient_takes_nothing_back(api, outbox, recipient):
     guessed(recipient, *spread(10, 100))
     api.check(api.create(OTHER).data["session_id"], outbox.code)
     assert problem(api.create()) == (429, "too_many_attempts")
 
 
+@pytest.mark.requirement(28)
 def test_a_new_session_takes_nothing_back(api, recipient):
     guessed(recipient, *spread(9, 100))
     clock.forward(181)
@@ -307,6 +315,7 @@ def test_a_new_session_takes_nothing_back(api, recipient):
     assert problem(api.check(session_id, WRONG)) == (429, "too_many_attempts")
 
 
+@pytest.mark.requirement(30)
 def test_a_session_that_passed_a_challenge_is_bound_by_the_day_alone(api, outbox, recipient):
     session_id = api.create().data["session_id"]
     code = outbox.code
@@ -386,6 +395,7 @@ def test_without_a_budget_nothing_is_counted(api, project):
     assert not DailySpend.objects.exists()
 
 
+@pytest.mark.requirement(54)
 @pytest.mark.parametrize("channel", ["sms", "voice"])
 def test_what_costs_money_has_a_budget_of_1000_until_the_owner_sets_another(api, project, channel):
     DailySpend.objects.create(project=project.row, channel=channel, day=datetime.now(UTC).date(), messages=999)
@@ -466,6 +476,7 @@ def test_a_budget_is_never_overshot(project):
     assert statuses_at_once(project, list(numbers())[:8]) == [200] * 3 + [429] * 5
 
 
+@pytest.mark.requirement(64)
 @pytest.mark.django_db(transaction=True)
 def test_a_mailbox_is_never_sent_more_than_its_limit(project):
     project.set(sends_per_10_minutes=3)
@@ -511,6 +522,7 @@ def create_from(api, address, **headers):
     return api.create(send=False, headers=headers)
 
 
+@pytest.mark.requirement(45, 49)
 def test_creates_from_one_address_are_limited(api, project):
     project.set(creates_per_address=2)
     answers = [create_from(api, STRANGER) for _ in range(3)]
@@ -537,6 +549,7 @@ def test_loopback_and_private_addresses_are_left_alone(api, project, address):
     assert {create_from(api, address).status_code for _ in range(3)} == {200}
 
 
+@pytest.mark.requirement(49)
 @pytest.mark.parametrize(
     "address",
     [
@@ -556,6 +569,7 @@ def test_what_is_no_private_network_is_no_neighbour(api, project, address):
     assert [create_from(api, address).status_code for _ in range(2)] == [200, 429]
 
 
+@pytest.mark.requirement(49)
 @pytest.mark.parametrize(
     ("listed", "address"),
     [(STRANGER, STRANGER), ("2001:500:2::c", "2001:500:2:0:0:0:0:C"), (STRANGER, "::ffff:198.41.0.4")],
@@ -565,6 +579,7 @@ def test_the_projects_own_servers_are_left_alone(api, project, listed, address):
     assert {create_from(api, address).status_code for _ in range(3)} == {200}
 
 
+@pytest.mark.requirement(49)
 @pytest.mark.parametrize(
     ("first", "second", "is_one_caller"),
     [
@@ -607,6 +622,7 @@ def test_behind_a_trusted_proxy_the_address_it_saw_counts(api, project, settings
     assert create_from(api, "10.0.0.1", **{"x-forwarded-for": "198.41.0.5"}).status_code == 429
 
 
+@pytest.mark.requirement(105)
 def test_behind_a_trusted_proxy_what_the_caller_wrote_before_it_counts_for_nothing(api, project, settings):
     settings.TRUSTED_PROXIES = 1
     project.set(creates_per_address=1)
@@ -615,6 +631,7 @@ def test_behind_a_trusted_proxy_what_the_caller_wrote_before_it_counts_for_nothi
     assert problem(refused) == (429, "rate_limited")
 
 
+@pytest.mark.requirement(105)
 @pytest.mark.parametrize("written", ["", "garbage", "unknown", "_hidden", "198.41.0.300", "[198.41.0.5", "8.8.8.8, "])
 def test_callers_without_a_readable_address_share_one_limit(api, project, settings, written):
     """The proxy's own address, a neighbour's, would free them of it."""
@@ -666,12 +683,14 @@ def test_with_the_cache_away_each_process_counts_for_itself(api, project, settin
     assert statuses == [200, 200, 429]
 
 
+@pytest.mark.requirement(107)
 def test_with_the_cache_away_the_limits_of_a_recipient_hold(api, recipient, settings):
     sent(recipient, *[10] * 5)
     with cache_away(settings):
         assert problem(api.manual_send()) == (429, "too_many_sends")
 
 
+@pytest.mark.requirement(54)
 def test_what_a_worker_died_with_is_not_given_back(api, project):
     """It may have been sent, though nobody came to note it before its time was over."""
     project.channel("sms", daily_budget=1)
@@ -685,6 +704,7 @@ def test_what_a_worker_died_with_is_not_given_back(api, project):
     assert "not known" in message.error
 
 
+@pytest.mark.requirement(54)
 def test_a_budget_gets_back_only_what_was_taken_from_it(api, project):
     email = {"to": "ann@example.com", "channel": "email"}
     assert api.manual_send(**email).status_code == 200  # while the channel has no budget

@@ -98,6 +98,7 @@ def compared(project, tries):
     return WrongCode.objects.count() - before
 
 
+@pytest.mark.requirement(29)
 def test_of_3000_wrong_codes_from_500_networks_fewer_than_1000_are_compared(project):
     sessions = make_sessions(project, 600)
     tries = [(sessions[n // 5], network(n % 500)) for n in range(3000)]
@@ -110,6 +111,7 @@ def test_nor_where_each_network_tries_all_that_it_may_at_once(project):
     assert compared(project, tries) < 1000
 
 
+@pytest.mark.requirement(29)
 def test_five_networks_are_stopped_at_once(project):
     sessions = make_sessions(project, 200)
     assert compared(project, [(sessions[n // 5], network(n % 5)) for n in range(1000)]) <= 31
@@ -121,6 +123,7 @@ def test_a_block_of_ipv6_is_one_network(project):
     assert compared(project, tries) <= 31
 
 
+@pytest.mark.requirement(29)
 def test_a_refused_check_spends_nothing_and_says_how_long_to_wait(api, project, outbox):
     project.set(guess_assumed=1)
     guess(api, 3)
@@ -220,6 +223,7 @@ def test_nor_does_a_subnet_that_verifies_much_guess_all_day(project):
     assert compared(project, [(each, HOME) for each in sessions[20:]]) <= 5
 
 
+@pytest.mark.requirement(29)
 def test_right_codes_of_test_logins_explain_nothing(api, project):
     """They cost nothing: no message is sent, and a reviewer of an app may know the code."""
     project.set(guess_assumed=1, guess_heavy=2)

@@ -53,6 +53,7 @@ def test_the_last_one_to_be_asked_may_take_all_the_time_there_is():
     assert seconds(adapter="smtp", is_last=True) == 8
 
 
+@pytest.mark.requirement(69)
 def test_no_claim_outlives_its_lease_whatever_is_asked_last(drop):
     """A worker that dies leaves its messages for at most 25 seconds: the lease, and two rounds of the sweep."""
     assert {adapter_class(name).longest_seconds for name in all_types()} <= {5.0, CALL_SECONDS}

@@ -27,6 +27,7 @@ def test_every_rule_that_a_refusal_names_has_its_words():
     assert named <= set(RULES)
 
 
+@pytest.mark.requirement(98)
 def test_one_row_counts_the_hour_and_keeps_the_last_figures(project):
     for number in range(3):
         noted(project, numbers=number)

@@ -226,6 +226,7 @@ def test_the_next_session_has_another_link(api):
     assert link_to(api.create(type="messenger_a").data, "messenger_a") != link_to(first, "messenger_a")
 
 
+@pytest.mark.requirement(66)
 def test_the_link_tells_neither_the_number_nor_the_session(api):
     session = api.create(type="messenger_a").data
     link = link_to(session, "messenger_a")

@@ -87,6 +87,7 @@ ENDS_OF_SESSIONS = [
 ]
 
 
+@pytest.mark.requirement(20)
 @pytest.mark.parametrize("end", ENDS_OF_SESSIONS)
 def test_once_a_session_is_over_its_code_is_forgotten_in_every_form(api, outbox, project, end):
     end(api, outbox, project)

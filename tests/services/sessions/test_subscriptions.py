@@ -79,6 +79,7 @@ def test_a_session_ends_by_the_databases_clock(api, outbox, bot, monkeypatch):
     assert outbox.last.account_id == CHAT
 
 
+@pytest.mark.requirement(66)
 def test_the_link_alone_does_not_bind(api, outbox, bot):
     _, payload = waiting_session(api)
     tell(bot, [BotStarted(CHAT, payload)])
@@ -86,6 +87,7 @@ def test_the_link_alone_does_not_bind(api, outbox, bot):
     assert collector.SAID[-1][2] == "Share my number"
 
 
+@pytest.mark.requirement(66)
 def test_somebody_elses_contact_does_not_bind(api, outbox, bot):
     _, payload = waiting_session(api)
     tell(bot, [BotStarted(CHAT, payload)])
@@ -218,6 +220,7 @@ def test_blocking_the_bot_makes_the_channel_inactive_and_unblocking_active_again
     assert active == [False, True]
 
 
+@pytest.mark.requirement(67)
 def test_a_number_that_moves_to_another_account_ends_the_old_binding_and_tells_it(api, outbox, bot):
     _, payload = waiting_session(api)
     tell(bot, [BotStarted(CHAT, payload)])
@@ -302,6 +305,7 @@ def test_a_call_says_and_binds_nothing_until_a_worker_acts_on_it(api, bot):
     assert (len(said()), BotChat.objects.count()) == (1, 1)
 
 
+@pytest.mark.requirement(68)
 def test_a_repeated_call_is_acted_on_once(api, outbox, bot):
     _, payload = waiting_session(api)
     reply = HookReply((BotStarted(CHAT, payload),), dedup_key="10001")
@@ -329,6 +333,7 @@ class Died(BaseException):
     """A worker's end, in the middle of what it does."""
 
 
+@pytest.mark.requirement(67)
 @pytest.mark.parametrize("last_words", ["Share my number", ""])
 def test_what_a_worker_died_with_is_acted_on_again(api, outbox, bot, monkeypatch, last_words):
     """The worker dies before the chat was bound, or right after: the code goes out once in either case."""
@@ -377,6 +382,7 @@ def test_what_happens_in_a_chat_is_acted_on_in_its_order(bot):
     assert len(bot_updates.claim_due(limit=9)) == 1
 
 
+@pytest.mark.requirement(14)
 def test_one_project_does_not_take_all_the_threads(bot):
     for number in range(5):
         receipts.apply_report(bot, HookReply((BotMessage(f"1{number}"),)))
@@ -421,6 +427,7 @@ def stop_channel(bot):
     kill_switch.stop("messenger_a")
 
 
+@pytest.mark.requirement(15)
 @pytest.mark.parametrize("switch_off", [disable_bot, disable_project, stop_all, stop_channel])
 def test_where_it_is_switched_off_nothing_is_bound_sent_or_said(api, outbox, bot, switch_off):
     _, payload = waiting_session(api)
@@ -463,12 +470,14 @@ def prove(api, bot, account_id, to=PHONE):
     tell(bot, [BotStarted(account_id, payload), ContactShared(account_id, to, is_own=True)])
 
 
+@pytest.mark.requirement(67)
 def test_a_proof_in_one_project_leaves_the_accounts_binding_in_another(apis, bot):
     for api in apis:
         prove(api, bot, CHAT)
     assert list(Subscription.objects.values_list("account_id", "is_active")) == [(CHAT, True), (CHAT, True)]
 
 
+@pytest.mark.requirement(67)
 def test_a_number_that_moved_is_bound_to_its_old_account_in_no_project(apis, bot):
     for api, account_id in zip(apis, (CHAT, "888"), strict=True):
         prove(api, bot, account_id)

@@ -15,6 +15,7 @@ def faults_of(project, text, subject=""):
     return own.faults(project=project.row, channel="email", text=text, subject=subject)
 
 
+@pytest.mark.requirement(93)
 @pytest.mark.parametrize(
     ("text", "subject"), [("{project}" * 40, ""), ("", "{project}" * 20), (ONE_FOR_MANY * 400, "")]
 )

@@ -143,6 +143,7 @@ def test_known_placeholders_are_replaced_everywhere():
     assert fill("{code} {project} {minutes} {code}", VALUES) == "123456 Shop 3 123456"
 
 
+@pytest.mark.requirement(92)
 @pytest.mark.parametrize(
     "text",
     [
@@ -175,6 +176,7 @@ def test_doubled_braces_are_no_escape():
     assert fill("{{code}}", VALUES) == "{123456}"
 
 
+@pytest.mark.requirement(92)
 @pytest.mark.parametrize("name", ["{code}", "{minutes}{code}", "{project}", "{code.__class__}", "\\1", "%s", "{"])
 def test_what_a_value_holds_is_not_filled_in_again(name):
     assert fill("{project}: {code}", {**VALUES, "project": name}) == f"{name}: 123456"
@@ -191,6 +193,7 @@ def test_a_page_escapes_the_projects_name(db):
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; &quot;Co&#x27;&quot;" in page
 
 
+@pytest.mark.requirement(93)
 def test_a_page_runs_nothing_of_the_projects_name(db):
     assert "{{ 7|add:7 }}" in render("email", name="{{ 7|add:7 }}").html
 
@@ -223,6 +226,7 @@ def test_an_own_text_serves_the_variants_of_its_language(project):
     assert render(project_id=project.id, language="en").text != "Code: 123456"
 
 
+@pytest.mark.requirement(92)
 def test_an_own_text_is_no_template(project):
     own(project, "{code} {code.__class__} {{ settings.SECRET_KEY }} {% load static %} %(code)s")
     text = render(project_id=project.id).text

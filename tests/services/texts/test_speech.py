@@ -18,6 +18,7 @@ def voice(tmp_path, monkeypatch):
     return voices.install(tmp_path, monkeypatch)
 
 
+@pytest.mark.requirement(92)
 def test_the_words_go_by_standard_input_and_no_argument_is_a_user_s(voice):
     speech.speak(HOSTILE, "de-AT")
     assert voice.words == HOSTILE

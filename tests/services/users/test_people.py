@@ -56,6 +56,7 @@ def opened(token):
 # --- roles ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(83)
 def test_nobody_changes_their_own_role(project, owner):
     a_member(project, "second")
     with pytest.raises(UserError, match="own role"):
@@ -79,6 +80,7 @@ def test_an_owner_of_another_project_changes_nobody_here(project, owner):
         people.remove(owner, by=stranger.user)
 
 
+@pytest.mark.requirement(83)
 def test_who_sees_no_addresses_lets_nobody_see_them(project, owner):
     second, support = a_member(project, "second"), a_member(project, "support", Role.SUPPORT)
     with pytest.raises(UserError, match="full addresses"):
@@ -158,6 +160,7 @@ def test_of_two_owners_who_leave_at_once_one_stays():
 # --- invitations ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement(83)
 def test_the_link_is_mailed_and_only_its_digest_is_kept(owner):
     row = invite(owner)
     token = mailed_token()
@@ -219,6 +222,7 @@ def test_a_second_invitation_ends_the_first(owner):
     assert opened(first) is None and opened(second).role == "analyst"
 
 
+@pytest.mark.requirement(83)
 def test_an_invitation_is_bound_to_its_address(project, owner):
     row = invite(owner)
     stranger = User.objects.create_user("stranger", email="stranger@example.com", is_staff=True)

@@ -14,9 +14,16 @@ from verification.core.session_rules import (
     VERIFY_TOKEN_SECONDS,
     WRONG_CODES_THAT_LOCK,
 )
-from verification.models import ChannelType
+from verification.models import ChannelType, Project
 
 _CHALLENGE = ("challenge_required", "challenge_failed", "challenge_unavailable")
+_DEFAULTS = {field.name: field.default for field in Project._meta.concrete_fields}
+_SENDS = "{sends_per_10_minutes} messages in 10 minutes, {sends_per_hour} an hour and {sends_per_day} a day".format(
+    **_DEFAULTS
+)
+_WRONG_CODES = "{wrong_codes_per_15_minutes} wrong codes in 15 minutes or {wrong_codes_per_day} in a day".format(
+    **_DEFAULTS
+)
 _ENDED = ("session_not_found", "session_verified", "session_expired")
 
 create_session = operation(
@@ -34,9 +41,9 @@ the same end. Parallel calls for one recipient give one session and one message.
   answer is still 200: wait for `channels[].timeout` seconds and send again.
 - If the channel is a messenger bot that the user has not started, the answer is 200, nothing is sent yet, `sent_to`
   does not change, and `link` opens the bot.
-- One recipient gets at most 5 messages in 10 minutes, 10 an hour and 20 a day, manual sends included (each project
+- One recipient gets at most {_SENDS}, manual sends included (each project
   can choose its own numbers). Beyond that the answer is `too_many_sends`.
-- After 10 wrong codes in 15 minutes or 20 in a day the recipient gets no more codes: `too_many_attempts`. For codes of
+- After {_WRONG_CODES} the recipient gets no more codes: `too_many_attempts`. For codes of
   {SHORT_CODE} characters the limits are half as high.
 - If the project has a fallback, the same code follows over the next channel when it does not arrive in time.
 - A session that is verified, expired or locked by wrong codes is never returned again.
@@ -150,7 +157,7 @@ token.
   **{WRONG_CODES_THAT_LOCK[LONG_CODE]} wrong codes lock the session**, {WRONG_CODES_THAT_LOCK[SHORT_CODE]} where the
   code has {SHORT_CODE} characters; every check after that is 429 `too_many_attempts` without `Retry-After`. Create a
   new session then.
-- Over all sessions of a recipient the limits are 10 wrong codes in 15 minutes and 20 in a day (half as many for
+- Over all sessions of a recipient the limits are {_WRONG_CODES} (half as many for
   {SHORT_CODE} characters), then 429 with `Retry-After`. Only time or a correct code of the recipient resets these
   counts.
 - If several requests with the right code arrive at once, exactly one gets a token.
