@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import time
+from itertools import product
 
 import pytest
 from django.conf import settings
@@ -200,8 +201,9 @@ ONLY_NGINX = pytest.mark.parametrize(
 
 @ONLY_NGINX  # before Caddy the service itself refuses a body that is too large
 def test_no_secret_is_in_the_proxys_error_log_of_a_body_that_is_too_large(proxy):
-    for path in ("/hooks/11111111-2222/secret", "/admin/invitation/secret/?email=secret@example.com"):
-        with socket.create_connection(("127.0.0.1", proxy.port), timeout=30) as connection:
+    paths = ("/hooks/11111111-2222/secret", "/admin/invitation/secret/?email=secret@example.com")
+    for path, port in product(paths, (proxy.port, proxy.plain_port)):
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
             connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n".encode())
             answer = http.client.HTTPResponse(connection)
             answer.begin()

@@ -35,14 +35,14 @@ def has_ipv6() -> bool:
     return True
 
 
-def configured(port: int, nodes: Sequence[int], folder: Path) -> str:
+def configured(port: int, plain_port: int, nodes: Sequence[int], folder: Path) -> str:
     """Return the operators' configuration with other ports and another folder, and without TLS."""
-    text, other = CONFIGURATION.read_text(), free_port()
+    text = CONFIGURATION.read_text()
     for old, new in (
         ("    listen 443 ssl;", f"    listen 127.0.0.1:{port};"),
         ("    listen [::]:443 ssl;", f"    listen [::1]:{port};" if has_ipv6() else ""),
-        ("    listen 80;", f"    listen 127.0.0.1:{other};"),
-        ("    listen [::]:80;", f"    listen [::1]:{other};" if has_ipv6() else ""),
+        ("    listen 80;", f"    listen 127.0.0.1:{plain_port};"),
+        ("    listen [::]:80;", f"    listen [::1]:{plain_port};" if has_ipv6() else ""),
         (
             "server 127.0.0.1:8000 fail_timeout=1s;",
             " ".join(f"server 127.0.0.1:{node} fail_timeout=1s;" for node in nodes),
@@ -59,13 +59,14 @@ class Nginx:
 
     def __init__(self, nodes: Sequence[int], *, port: int = 0) -> None:
         self.nodes, self.port = nodes, port or free_port()
+        self.plain_port = free_port()  # of the server that sends on to https
 
     def __enter__(self) -> Nginx:
         self.folder = Path(tempfile.mkdtemp(prefix="watchword-"))
         self.folder.chmod(0o755)  # its own processes are another user's
         file = self.folder / "nginx.conf"
         file.write_text(
-            FRAME.format(folder=self.folder, given=configured(self.port, self.nodes, self.folder)),
+            FRAME.format(folder=self.folder, given=configured(self.port, self.plain_port, self.nodes, self.folder)),
         )
         self.start()
         return self
