@@ -62,6 +62,24 @@ def test_no_spreadsheet_takes_a_cell_for_a_formula(text):
     assert harmless(text) == f"'{text}"
 
 
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("a;=1+1;", "a;'=1+1;"),
+        ("a; =1+1", "a;' =1+1"),
+        (";=1+1", ";'=1+1"),
+        ("a\t@SUM(A1)\t-1", "a\t'@SUM(A1)\t'-1"),
+        ("a\r\n＝1+1", "a\r\n'＝1+1"),
+        ("=1;=2", "'=1;'=2"),
+        ("+4915112345678; +4915******78", "+4915112345678; +4915******78"),
+        ("a;b=1;c-1", "a;b=1;c-1"),
+    ],
+)
+def test_nor_what_stands_in_it_after_a_semicolon_or_a_tab(text, cell):
+    """Much of Europe parts cells at semicolons."""
+    assert harmless(text) == cell
+
+
 @pytest.mark.parametrize("text", ["+4915112345678", "+4915******78"])
 def test_a_number_has_no_apostrophe_as_it_is_no_formula(text):
     assert harmless(text) == text

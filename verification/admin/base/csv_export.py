@@ -38,7 +38,9 @@ CHECKBOX = "action_checkbox"  # the column by which Django's lists select rows f
 MAX_ROWS = 20_000  # rows of one file: some seconds of a thread's work. Narrower filters give the others.
 BATCH = 500  # rows read and written at once, so that no file is ever held as rows in full
 # A spreadsheet runs a cell that begins with one of these. Tabs and line breaks may stand before the sign.
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # Japanese ones read the wide signs, too
+SIGNS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # Japanese spreadsheets read the wide ones, too
+FORMULA_SIGNS = (*SIGNS, "\t", "\r", "\n")
+_PARTED = re.compile(r"((?:;|(?<=[^\t\r\n])[\t\r\n])[;\t\r\n]*)")  # where cells may begin within one
 _NUMBER = re.compile(r"\+\d+(\*+\d*)?")  # as addresses.mask writes it
 _TIME = "%d %b %Y, %H:%M:%S UTC", "%d %b %Y, %H:%M UTC"  # as the lists write it; the file has it in ISO 8601
 _TITLED = re.compile(r'\A<span\b[^>]*\btitle="([^"]*)"')  # shortened texts and times tell the whole in their title
@@ -81,9 +83,16 @@ def is_asked_for(request: HttpRequest) -> bool:
 def harmless(text: str) -> str:
     """Return a cell that no spreadsheet takes for a formula: an apostrophe stands before its sign.
 
-    A number with its country's sign, whole or masked, is none. It stays as it is: programs read it.
+    The same holds for each part of the cell that a spreadsheet may take for a cell: many part at semicolons or tabs. A
+    number with its country's sign, whole or masked, is no formula. It stays as it is: programs read it.
     """
-    return f"'{text}" if text.startswith(FORMULA_SIGNS) and not _NUMBER.fullmatch(text) else text
+    first, *others = _PARTED.split(text)
+    is_formula = first.startswith(FORMULA_SIGNS) and not _NUMBER.fullmatch(first)
+    return "".join([f"'{first}" if is_formula else first, *map(_harmless_part, others)])
+
+
+def _harmless_part(text: str) -> str:
+    return f"'{text}" if text.lstrip().startswith(SIGNS) and not _NUMBER.fullmatch(text.strip()) else text
 
 
 class _Echo:
