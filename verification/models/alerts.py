@@ -8,6 +8,8 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
+from verification.models.fields import NameField
+
 
 class Decision(models.Model):
     """One rule against one subject in one hour: how often it refused traffic, or would have, and by which figures.
@@ -113,7 +115,7 @@ class AlertService(models.Model):
         "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="alert_services"
     )
     kind = models.CharField(_("kind"), max_length=10, choices=AlertServiceKind.choices)
-    name = models.CharField(_("name"), max_length=80)
+    name = NameField(_("name"), max_length=80)
     secret = models.BinaryField(_("secret"), editable=False)
     chat = models.CharField(_("chat"), max_length=40, blank=True, default="")
     is_enabled = models.BooleanField(_("active"), default=True)

@@ -21,6 +21,7 @@ from verification.models.fields import (
     HostNameField,
     HttpsUrlField,
     ListField,
+    NameField,
     PrefixField,
 )
 from verification.models.shared import Providers
@@ -82,7 +83,7 @@ class Channel(models.Model):
         "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="channels"
     )
     type = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
-    name = models.CharField(
+    name = NameField(
         _("name"), max_length=50, blank=True, help_text=_("The name users see. Leave empty for the default.")
     )
     is_active = models.BooleanField(_("active"), default=True)
@@ -210,7 +211,7 @@ class Provider(models.Model):
     )
     channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices)
     type = models.CharField(_("type"), max_length=40)
-    name = models.CharField(_("name"), max_length=80)
+    name = NameField(_("name"), max_length=80)
     is_enabled = models.BooleanField(_("active"), default=True)
     priority = models.PositiveIntegerField(
         _("priority"), default=DEFAULT_PRIORITY, help_text=_("Lowest is tried first.")

@@ -8,6 +8,7 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from verification.models.channels import ChannelType
+from verification.models.fields import NameField
 from verification.models.projects import Project
 
 NAME_MAX_LENGTH = 80  # characters
@@ -27,7 +28,7 @@ class IdentityConnection(models.Model):
     )
     system = models.CharField(_("system"), max_length=20)
     channel = models.CharField(_("channel"), max_length=20, choices=ChannelType.choices, blank=True)
-    name = models.CharField(_("name"), max_length=NAME_MAX_LENGTH)
+    name = NameField(_("name"), max_length=NAME_MAX_LENGTH)
     secret = models.BinaryField(_("secret"), editable=False)
     options = models.JSONField(_("options"), default=dict, blank=True)
     created_at = models.DateTimeField(_("created at"), db_default=Now(), editable=False)

@@ -179,6 +179,20 @@ class CleanedField(CharField):
         return name, "django.db.models.CharField", args, kwargs
 
 
+JOINERS = "\u200c\u200d"  # invisible, but some scripts and emojis need them
+
+
+class NameField(CleanedField):
+    """A name that people give, for lists and lines of the log: one line of what can be seen."""
+
+    @staticmethod
+    def clean_text(text: str) -> str:
+        text = str(text).strip()
+        if not all(each.isprintable() or each in JOINERS for each in text):
+            raise UserError(gettext("A name is one line, without control characters."))
+        return text
+
+
 def clean_expiry(moment: datetime) -> datetime:
     """Return a time that every zone can write. Raises :class:`UserError`."""
     if not FIRST_MOMENT <= moment <= LAST_MOMENT:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from verification.core.errors import UserError
-from verification.models.fields import CleanedField, ListField
+from verification.models.fields import CleanedField, ListField, NameField
 from verification.models.keys import ApiKey
 from verification.models.projects import Project
 
@@ -66,7 +66,7 @@ class HostedPage(models.Model):
     is_enabled = models.BooleanField(
         _("active"), default=False, help_text=_("Turns the hosted page on. When off, its URL returns “not found”.")
     )
-    title = models.CharField(
+    title = NameField(
         _("name"),
         max_length=60,
         blank=True,

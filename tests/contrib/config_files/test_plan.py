@@ -297,6 +297,20 @@ def test_a_challenges_secret_travels_by_name():
     assert plan.plan(document(text)).is_empty
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"providers": {"sms": {"Gateway\nFORGED": {"type": "collector", "settings": {"name": "x"}}}}},
+        {"alerts": {"Chat\nFORGED": {"kind": "slack", "address": {"secret": "team_chat"}}}},
+        {"channels": {"sms": {"name": "SMS\nFORGED"}}},
+        {"hosted_page": {"title": "Page\nFORGED"}},
+    ],
+)
+def test_a_name_is_judged_as_a_form_judges_it(part):
+    with pytest.raises(FileRefused, match="one line, without control characters"):
+        apply({"Shop": {**WHOLE, **part}})
+
+
 # --- bad input -----------------------------------------------------------------------------------------------------
 
 

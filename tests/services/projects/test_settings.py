@@ -5,10 +5,11 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 
 from verification.core.errors import UserError
-from verification.models import ListEntry, Project, SenderRule
+from verification.models import AlertService, Channel, IdentityConnection, ListEntry, Project, Provider, SenderRule
+from verification.models.fields import NameField
 from verification.models.project_settings import APPS, SETTABLE, SETTABLE_GROUPS
 from verification.services.projects.lists import add_entry
-from verification.services.projects.projects import set_project
+from verification.services.projects.projects import create_project, set_project
 
 
 def test_every_field_that_people_may_edit_is_in_one_group():
@@ -71,3 +72,22 @@ def test_a_project_of_nists_standard_sends_nothing_by_mail(api, project):
     assert refused["code"] == "channel_not_available"
     assert "allows no codes by e-mail" in refused["detail"]  # the owner has such a channel, and need not look for it
     assert api.create("+4915112345678").status_code == 200
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["Shop\n[error] FORGED", "Shop\x1b[31m", "Shop\u202epohS", "a\u2028b"])
+def test_a_name_is_one_line_that_can_be_seen_whoever_gives_it(project, name):
+    """Names stand in lists and in lines of the log."""
+    for give in (
+        lambda: create_project(name=name),
+        lambda: set_project(project=project.row, values={"name": name}),
+        lambda: project.provider("sms", name=name),
+    ):
+        with pytest.raises(UserError, match="one line, without control characters"):
+            give()
+
+
+def test_a_name_of_any_script_is_kept():
+    assert NameField.clean_text(" می\u200cخواهم 👩\u200d💻 ") == "می\u200cخواهم 👩\u200d💻"
+    named = {Project: "name", Channel: "name", Provider: "name", AlertService: "name", IdentityConnection: "name"}
+    assert {type(model._meta.get_field(field)) for model, field in named.items()} == {NameField}

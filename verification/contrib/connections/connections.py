@@ -21,6 +21,7 @@ from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
 from verification.models import ChannelType, IdentityConnection, Project, bounds
 from verification.models.connections import NAME_MAX_LENGTH
+from verification.models.fields import NameField
 from verification.services.projects.snapshot import ProjectConfig, load_project
 
 log = logging.getLogger(__name__)
@@ -62,8 +63,8 @@ def add_connection(
     """
     kind = registry.system_class(system)
     check_channel(kind, channel)
-    name = name.strip() or str(kind.label)
-    if len(name) > NAME_MAX_LENGTH or not name.isprintable():
+    name = NameField.clean_text(name) or str(kind.label)
+    if len(name) > NAME_MAX_LENGTH:
         raise UserError(f"A name has at most {NAME_MAX_LENGTH} characters, in one line.")
     bounds.require_room(
         project,

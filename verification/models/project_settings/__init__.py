@@ -29,6 +29,7 @@ from verification.models.fields import (
     HostNameField,
     LanguageField,
     ListField,
+    NameField,
     NetworkField,
     OriginField,
     limit_field,
@@ -61,7 +62,7 @@ class Assurance(models.TextChoices):
 class Basics(SettingGroup):
     title = "Basics"
 
-    name = models.CharField(_("name"), max_length=100, help_text=_("The name shown in messages and in the panel."))
+    name = NameField(_("name"), max_length=100, help_text=_("The name shown in messages and in the panel."))
     is_enabled = models.BooleanField(
         _("active"), default=True, help_text=_("When off, API calls return 401 and nothing is sent.")
     )

@@ -23,6 +23,7 @@ from verification.core.errors import UserError
 from verification.core.ids import generate_hook_secret
 from verification.models import Channel, ChannelType, Project, Provider
 from verification.models.channels import DEFAULT_PRIORITY
+from verification.models.fields import NameField
 from verification.services.projects.ceilings import require_budget_below_ceiling
 from verification.services.projects.settings import ENTER_AGAIN, server_of
 from verification.services.providers import capacity
@@ -84,10 +85,11 @@ def add_provider(
                 provider_type=provider_type, channel=channel
             )
         )
-    provider = Provider(project=project, channel=channel, type=provider_type, name=name, priority=priority)
     most = Provider._meta.get_field("name").max_length or 0
-    if not 1 <= len(name.strip()) <= most:
+    name = NameField.clean_text(name)
+    if not 1 <= len(name) <= most:
         raise UserError(_("A provider's name must have 1 to {most} characters.").format(most=most))
+    provider = Provider(project=project, channel=channel, type=provider_type, name=name, priority=priority)
     store_settings(provider, values)
     with transaction.atomic():
         capacity.require_room(project, channel, provider_type)
