@@ -1,4 +1,4 @@
-"""Write src/countries.js: every country's calling code, trunk prefix and usual grouping of a mobile number.
+"""Write src/countries.js: how every country's numbers are called, and written.
 
 Run it in the service's environment, which has the numbering plans: ``python generate_countries.py``.
 """
@@ -8,22 +8,34 @@ from pathlib import Path
 import phonenumbers
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, PhoneMetadata, PhoneNumberFormat, PhoneNumberType
 
+DIGITS = "0123456789abcdefghij"
 TARGET = Path(__file__).parent / "src" / "countries.js"
 HEADER = """// Written by generate_countries.py from the numbering plans of libphonenumber: do not edit.
-// A country is its ISO code and calling code, the trunk prefix, and the lengths of a mobile number's groups in base 36.
+// A country is its ISO code and calling code, the trunk prefix, the lengths of a mobile number's groups and those that
+// numbers can have, in base 36, and the prefix of calls abroad, where that is not 00.
 // Of countries that share a calling code the main one comes first.
 """
 
 
 def entry(region: str) -> str:
-    """Return a country as ``DE49:0:47``: groups of 4 and 7 digits after +49, written with a leading 0 at home."""
+    """Return a country as ``CU53:0:17:8a:119``: groups of 1 and 7 digits after +53, 8 or 10 digits in all."""
     example = phonenumbers.example_number_for_type(region, PhoneNumberType.MOBILE)
     example = example or phonenumbers.example_number(region)
     shown = phonenumbers.format_number(example, PhoneNumberFormat.INTERNATIONAL)
     groups = "".join(c if c.isdigit() or c == "+" else " " for c in shown).split()[1:]
-    trunk = PhoneMetadata.metadata_for_region(region).national_prefix or ""
-    lengths = "".join("0123456789abcdefghij"[len(group)] for group in groups)
-    return f"{region}{example.country_code}:{trunk}:{lengths}"
+    plan = PhoneMetadata.metadata_for_region(region)
+    shape = "".join(DIGITS[len(group)] for group in groups)
+    lengths = "".join(DIGITS[length] for length in sorted(possible_lengths(plan)))
+    prefix = plan.international_prefix.replace("?:", "").replace(r"\d", "[0-9]")
+    prefix = "" if prefix == "00" else prefix
+    return f"{region}{example.country_code}:{plan.national_prefix or ''}:{shape}:{lengths}:{prefix}"
+
+
+def possible_lengths(plan: PhoneMetadata) -> set[int]:
+    """Return how long the numbers of people can be. A type that the country lacks has the length -1."""
+    types = [plan.mobile, plan.fixed_line, plan.voip, plan.personal_number]
+    lengths = {length for each in types if each for length in each.possible_length or plan.general_desc.possible_length}
+    return lengths - {-1}
 
 
 def table() -> str:

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from tests import factories
-from tests.browser.form_page import CODE
+from tests.browser.form_page import CODE, NUMBER
 from tests.live import wait_until
 from verification.models import FallbackStep, Message, MessageStatus, Session
 from verification.services.delivery.fallback import send_next_channel
@@ -71,6 +71,39 @@ def test_a_pasted_message_is_read_and_sent(form):
         }""",
         f"{CODE} is your Shop code. Valid for 3 min.",
     )
+    form.is_verified()
+
+
+def test_a_number_that_is_in_doubt_stays_in_the_field_and_is_not_sent(form):
+    form.open()
+    typed = f"{NUMBER} or +4915187654321"
+    form.send(typed)
+    form.says("Write it with + and the country code.")
+    assert form.page.get_by_role("textbox", name="Phone number").input_value() == typed
+    assert form.events == []
+
+
+def test_a_number_that_is_typed_with_00_is_no_number_at_home(form):
+    form.open()
+    form.page.get_by_role("textbox", name="Phone number").press_sequentially(NUMBER.replace("+", "00"))
+    form.button("Send code").click()
+    form.code.wait_for()
+    form.type(CODE)
+    form.is_verified()
+
+
+def test_the_number_that_comes_back_has_its_country(form):
+    form.reach_code("+12015550123")
+    form.button("Change").click()
+    assert form.page.get_by_role("combobox", name="Country").input_value() == "US"
+
+
+def test_a_code_that_was_only_cut_is_not_sent(form):
+    form.reach_code()
+    form.code.fill(f"{CODE}1")
+    assert form.code.input_value() == CODE
+    assert form.names() == ["sent"]
+    form.button("Confirm").click()
     form.is_verified()
 
 

@@ -99,6 +99,31 @@ def test_the_countries_are_those_of_the_numbering_plans():
         ("RU", "8 912 345-67-89", "+79123456789"),
         ("AE", "٠٥٠ ١٢٣ ٤٥٦٧", "+971501234567"),
         ("IN", "०८१२३४ ५६७८९", "+918123456789"),
+        ("MM", "၀၉၄၅၀၁၂၃၄၅၆", "+959450123456"),
+        ("DE", "+49 (0)151 234-567/89 (mobil)", "+4915123456789"),
+        # A plus before the first digit is the country's, whatever stands before it.
+        ("CN", "\u202d+1 312 555 0123\u202c", "+13125550123"),
+        ("US", "\u2068+49 1512 3456789", "+4915123456789"),
+        ("CN", "Call me: (\uff0b1) 312 555 0123", "+13125550123"),
+        ("DE", "\ufe621 312 555 0123", "+13125550123"),
+        ("DE", "\u207a1 312 555 0123", "+13125550123"),
+        # As it is called from abroad, by the prefix of the country.
+        ("US", "011 49 1512 3456789", "+4915123456789"),
+        ("AU", "0011 1 312 555 0123", "+13125550123"),
+        ("JP", "010 1 312 555 0123", "+13125550123"),
+        ("RU", "8~10 49 1512 3456789", "+4915123456789"),
+        ("BR", "0015 49 1512 3456789", "+4915123456789"),
+        ("KR", "0082 10 1234 5678", "+821012345678"),
+        # What can be several numbers, or none, is nobody's.
+        ("KR", "0081 90 1234 5678", ""),
+        ("BR", "0055 11 98765 4321", ""),
+        ("US", "0011 49 1512 3456789", ""),
+        ("DE", "+0049 1512 3456789", ""),
+        ("DE", "49+1512 3456789", ""),
+        ("DE", "+49 1512 3456789, +49 1512 3456780", ""),
+        ("DE", "+49 1512 345678 ext. 9", ""),
+        ("DE", "0151\u00b2 23456789", ""),
+        ("DE", "https://wa.me/13125550123", ""),
     ],
 )
 def test_a_number_is_read_as_people_of_the_country_write_it(region, typed, number):
@@ -117,11 +142,39 @@ def test_a_number_is_read_as_people_of_the_country_write_it(region, typed, numbe
         ("K7QW2M is your Shop code. Don't share it.", True, "K7QW2M"),
         ("49", False, "49"),
         ("49x3", False, "493"),
+        ("૪૯૩၈၁၇", False, "493817"),
+        ("Order 77 493817", False, "493817"),
+        ("Order 77 493 817", False, "493817"),
+        ("Code 4\u200b9\u20133 817.", False, "493817"),
+        ("Shop code AB3 K9Z now", True, "AB3K9Z"),
+        ("Please enter AB3-K9Z", True, "AB3K9Z"),
     ],
 )
 def test_a_code_is_found_in_what_was_pasted(text, letters, code):
-    form = json.dumps({"length": 6, "digits": True, "letters": letters})
-    assert run_module("code_field.js", f"console.log(JSON.stringify(it.readCode({json.dumps(text)}, {form})))") == code
+    assert code_in(text, letters)["read"] == code
+
+
+@pytest.mark.parametrize(
+    ("text", "letters", "code"),
+    [
+        ("Order 77 493817", False, "493817"),
+        ("Shop code AB3 K9Z now", True, "AB3K9Z"),
+        ("493817 … @shop.example #493817", False, "493817"),
+        ("Order 771122, code 493817", False, ""),
+        ("4938171", False, ""),
+        ("49x3817", False, ""),
+        ("123 456 789", False, ""),
+        ("please enter the code", True, ""),
+    ],
+)
+def test_only_the_one_whole_code_of_a_text_is_sent_by_itself(text, letters, code):
+    assert code_in(text, letters)["whole"] == code
+
+
+def code_in(text, letters):
+    given = f"{json.dumps(text)}, {json.dumps({'length': 6, 'digits': True, 'letters': letters})}"
+    program = f"console.log(JSON.stringify({{read: it.readCode({given}), whole: it.wholeCode({given})}}))"
+    return run_module("code_field.js", program)
 
 
 def test_a_server_that_renders_pages_can_import_the_package(tmp_path):

@@ -1,19 +1,51 @@
 // The field of a code: one input, drawn as a box for each character. It reads what is typed, pasted or filled in.
 import { h } from "./dom.js";
-import { asciiDigits } from "./phone.js";
+import { plainText } from "./phone.js";
 
-/** Return the code that a text holds: of a whole message, the part that can be one. */
-export function readCode(text, { length, digits, letters }) {
-  const plain = asciiDigits(text).toUpperCase();
-  const one = letters ? (digits ? "[A-Z0-9]" : "[A-Z]") : "[0-9]";
-  const joined = plain.replace(new RegExp(`(?<=${one})[ \\u00a0-](?=${one})`, "g"), letters ? " " : "");
-  const whole = [...joined.matchAll(new RegExp(`(?<![A-Z0-9])${one}{${length}}(?![A-Z0-9])`, "g"))].map(([found]) => found);
-  // A word of a message has no digit, so a part with one goes before.
-  const found = whole.find((part) => /\d/.test(part)) ?? (plain.trim().length === length ? whole[0] : whole.at(-1));
-  return found ?? plain.replace(new RegExp(`[^${one.slice(1, -1)}]`, "g"), "").slice(0, length);
+/** Return the one whole code that a text holds; empty where it holds none, or several. */
+export function wholeCode(text, settings) {
+  const found = codesIn(text, settings);
+  return found.length === 1 ? found[0] : "";
 }
 
-/** Return the field's node, its input, and functions to set, clear and shake it. `onFull` runs when it is full. */
+/** Return what of a text goes into the field: its whole code, else the likeliest, else its first characters. */
+export function readCode(text, settings) {
+  const found = codesIn(text, settings);
+  const none = new RegExp(`[^${classOf(settings)}]`, "g");
+  return found.findLast((code) => /\d/.test(code)) ?? found.at(-1) ?? plainText(text).toUpperCase().replace(none, "").slice(0, settings.length);
+}
+
+const classOf = ({ digits, letters }) => (letters ? "A-Z" : "") + (digits || !letters ? "0-9" : "");
+
+/** Return the different codes that a text holds: the text itself, else one word of it, else words that belong together. */
+function codesIn(text, settings) {
+  const plain = plainText(text);
+  const bare = plain.replace(/[\s\p{Pd}]/gu, "").toUpperCase();
+  if (bare.length === settings.length && new RegExp(`^[${classOf(settings)}]+$`).test(bare)) return [bare];
+  const word = new RegExp(`(?<![A-Za-z0-9])[${classOf(settings)}]+(?![A-Za-z0-9])`, "gi");
+  const words = [...plain.matchAll(word)].map(([found], index, all) => ({
+    text: found,
+    follows: index > 0 && /^[\s\p{Pd}]{1,3}$/u.test(plain.slice(all[index - 1].index + all[index - 1][0].length, all[index].index)),
+  }));
+  const whole = words.map((each) => each.text).filter((each) => each.length === settings.length);
+  // Words of a message have small letters.
+  const codes = [whole, groupsOf(words, settings.length)].map((found) => found.filter((code) => code === code.toUpperCase()));
+  return [...new Set(codes.find((found) => found.length))];
+}
+
+/** Return the texts of neighbouring words that together are as long as a code. */
+function groupsOf(words, length) {
+  return words.flatMap((_, first) => {
+    let joined = "";
+    for (let next = first; next < words.length && joined.length < length; next++) {
+      if (next > first && !words[next].follows) break;
+      joined += words[next].text;
+    }
+    return joined.length === length ? [joined] : [];
+  });
+}
+
+/** Return the field's node, its input, and functions to set, clear and shake it. `onFull` runs when a whole code came. */
 export function codeField({ words, settings, describedBy, onFull }) {
   const boxes = Array.from({ length: settings.length }, () => h("span", { part: "box" }));
   const input = h("input", {
@@ -46,10 +78,15 @@ export function codeField({ words, settings, describedBy, onFull }) {
     });
   }
 
-  function set(text) {
+  function fill(text) {
     input.value = readCode(text, settings);
     draw();
-    if (input.value.length === settings.length) onFull(input.value);
+  }
+
+  function set(text) {
+    fill(text);
+    const code = wholeCode(text, settings);
+    if (code) onFull(code); // what was cut, or is one of several, is the user's to send
   }
 
   const toEnd = () => input.setSelectionRange(input.value.length, input.value.length);
@@ -65,6 +102,7 @@ export function codeField({ words, settings, describedBy, onFull }) {
     node,
     input,
     set,
+    fill,
     refuse() {
       input.value = "";
       draw();

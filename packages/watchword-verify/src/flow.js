@@ -169,7 +169,8 @@ export class Flow {
     const kind = this.#kind();
     this.#typed[kind] = this.shell.view().typed();
     if (!(kind === "email" ? IS_EMAIL : IS_NUMBER).test(to)) {
-      this.shell.refuse(this.words[`e_${kind}`], true);
+      const sentence = this.words[`e_${kind}`];
+      this.shell.refuse(this.shell.view().isDoubtful?.() ? `${sentence} ${this.words.e_doubt}` : sentence, true);
       this.shell.view().focus?.focus();
       return;
     }
@@ -345,7 +346,7 @@ export class Flow {
     const { input } = this.shell.view().field ?? {};
     const isTyping = Boolean(input) && input.getRootNode().activeElement === input;
     this.#showCode(isTyping);
-    if (input?.value) this.shell.view().field?.set(input.value);
+    if (input?.value) this.shell.view().field?.fill(input.value);
   }
 
   /** Go on once the user has started the bot: its code is on the way. */

@@ -1,8 +1,13 @@
 // The field of a phone number: the country beside it, and the number grouped while it is typed.
 import { h } from "./dom.js";
-import { asE164, asciiDigits, countries, grouped, readNumber } from "./phone.js";
+import { asE164, countries, grouped, plainText, readNumber } from "./phone.js";
 
-/** Return the field's node, its input, and `value()`, the number in E.164 or an empty string. */
+const PREFIX_DIGITS = 3; // among which a 0 may begin the prefix of a call abroad, and so is left while they are typed
+
+/**
+ * Return the field's node, its input, `value()`, the number in E.164 or an empty string, and `isDoubtful()`, whether what
+ * stands there cannot be read with certainty.
+ */
 export function phoneField({ words, language, region, value, describedBy }) {
   let country = countries.get(region) ?? countries.get("US");
   const shown = h("span", { part: "country-code", "aria-hidden": "true" });
@@ -28,7 +33,8 @@ export function phoneField({ words, language, region, value, describedBy }) {
     const caret = digitsIn(input.value.slice(0, input.selectionStart ?? input.value.length));
     const before = digitsIn(input.value);
     const typed = readNumber(input.value, country);
-    if (typed.isOpen) return;
+    const isPrefix = caret < PREFIX_DIGITS && /^\D*0/.test(plainText(input.value));
+    if (typed.isOpen || isPrefix) return;
     choose(typed.country);
     const text = grouped(typed.national, typed.country);
     if (text === input.value) return;
@@ -39,7 +45,7 @@ export function phoneField({ words, language, region, value, describedBy }) {
 
   select.addEventListener("change", () => {
     choose(countries.get(select.value));
-    input.value = grouped(readNumber(input.value, country).national, country);
+    rewrite();
     input.focus();
   });
   input.addEventListener("input", rewrite);
@@ -54,10 +60,15 @@ export function phoneField({ words, language, region, value, describedBy }) {
     h("span", { part: "country" }, shown, select),
     input,
   );
-  return { node, input, value: () => (digitsIn(input.value) ? asE164(input.value, country) : "") };
+  return {
+    node,
+    input,
+    value: () => asE164(input.value, country),
+    isDoubtful: () => Boolean(readNumber(input.value, country).isDoubtful),
+  };
 }
 
-const digitsIn = (text) => asciiDigits(text).replace(/\D/g, "").length;
+const digitsIn = (text) => plainText(text).replace(/\D/g, "").length;
 
 /** Return the place in the text that stands after this many of its digits. */
 function placeAfter(text, count) {

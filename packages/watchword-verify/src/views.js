@@ -38,7 +38,9 @@ export function entryView(words, form, act) {
     focus: field?.input,
     errorAfter: label ?? tiles,
     chosenKind: kinds?.querySelector(":checked"),
-    typed: () => field?.input.value ?? "",
+    isDoubtful: field?.isDoubtful,
+    // The number in full, as the field that it comes back to has another country.
+    typed: () => field?.value() || (field?.input.value ?? ""),
   };
 }
 
