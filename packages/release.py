@@ -6,8 +6,9 @@
     packages/release.py build       # dist/: wheel, image context, chart, clients, bills of materials, checksums
     packages/release.py notes       # what the changelog says of the version, for the release's page
 
-The newest heading of CHANGELOG.md that has a version and a date decides. It needs Python 3.11 and git; the wheels take
-hatchling, and the npm packages npm, esbuild and TypeScript, all of which ``.ci/run`` installs under ``var/``.
+The newest heading of CHANGELOG.md that has a version decides; it says `unreleased` until its day. It needs Python 3.11
+and git; the wheels take hatchling and polib, and the npm packages npm, esbuild and TypeScript, all of which ``.ci/run``
+installs under ``var/``.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ CLIENTS = Path("packages", "watchword-python"), Path("packages", "watchword-js")
 CLIENTS_AT = 315_532_800  # seconds: 1980, the first year of a ZIP archive, as nothing but their sources may change them
 SUMS = "SHA256SUMS"
 
-HEADING = re.compile(r"^## (\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2})\)$", re.MULTILINE)
+HEADING = re.compile(r"^## (\d+\.\d+\.\d+) \((\d{4}-\d{2}-\d{2}|unreleased)\)$", re.MULTILINE)
 NUMBER = r"\d+\.\d+\.\d+"
 # Each place of the version: a file, and the text around the number.
 PLACES = (
@@ -265,4 +266,6 @@ if __name__ == "__main__":
     else:
         if given.tag not in (None, version()):
             sys.exit(f"The tag is {given.tag}, and the changelog's newest version {version()}.")
+        if given.tag and f"## {given.tag} (unreleased)" in (ROOT / "CHANGELOG.md").read_text():
+            sys.exit(f"CHANGELOG.md says that {given.tag} is unreleased: give it the day's date.")
         print(*build(given.to.resolve()), sep="\n")

@@ -48,7 +48,7 @@ def test_a_section_without_a_version_above_the_newest_changes_nothing():
 def test_the_page_of_a_release_begins_with_its_image_and_has_the_newest_section_alone():
     told = release.notes("registry.example.com/watchword:0.1.0@sha256:abc")
     assert "`WATCHWORD_IMAGE=registry.example.com/watchword:0.1.0@sha256:abc`" in told.splitlines()[0]
-    assert "The first release." in told and "## Unreleased" not in told and not release.HEADING.search(told)
+    assert "The first release." in told and not release.HEADING.search(told)
     assert release.notes().startswith("The first release.")
 
 
@@ -56,6 +56,18 @@ def test_a_tag_of_another_version_is_not_built():
     command = [sys.executable, ROOT / "packages" / "release.py", "build", "--tag", "99.0.0"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1 and "The tag is 99.0.0" in done.stderr
+
+
+def test_a_tag_of_what_the_changelog_calls_unreleased_is_not_built(tmp_path):
+    clone = tmp_path / "clone"
+    for name in ("packages/release.py", "CHANGELOG.md"):
+        (clone / name).parent.mkdir(parents=True, exist_ok=True)
+        (clone / name).write_text((ROOT / name).read_text())
+    changelog = clone / "CHANGELOG.md"
+    changelog.write_text(f"## 99.0.0 (unreleased)\n\n{changelog.read_text()}")
+    command = [sys.executable, clone / "packages" / "release.py", "build", "--tag", "99.0.0"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1 and "99.0.0 is unreleased" in done.stderr
 
 
 def test_what_docker_leaves_out_is_not_in_the_images_context():
