@@ -91,12 +91,10 @@ class _Reader(io.BufferedReader):
 class FinalAnswer(http.client.HTTPResponse):
     """An answer after all that are only interim (1xx). We ask for no other protocol, so 101 is one of them."""
 
-    headers: http.client.HTTPMessage | None
-
     def begin(self) -> None:
         super().begin()
         while self.status < 200:
-            self.headers = None  # else it counts as begun
+            self.headers = None  # type: ignore[assignment]  # else it counts as begun
             super().begin()
 
 

@@ -123,11 +123,11 @@ class System:
             return number
         country = self.options.get(COUNTRY.name, "")
         if not country:
-            raise CallUnreadable("the recipient is no number with a plus, and no country of others is named")
+            raise CallUnreadable("the recipient has no plus, and the connection names no country")
         try:
             return international_form(number, country)
         except AddressInvalid:
-            raise CallUnreadable(f"the recipient has no plus and is no national number of {country}") from None
+            raise CallUnreadable(f"the recipient has no plus, and is not a number of {country}") from None
 
     def accepted(self, message_ids: list[int]) -> Answer:
         """Return what the system takes for success."""
