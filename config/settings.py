@@ -257,6 +257,7 @@ SECURE_HSTS_SECONDS = env.number("HSTS_SECONDS", default=31_536_000) if _is_http
 SECURE_HSTS_INCLUDE_SUBDOMAINS = env.bool("HSTS_INCLUDE_SUBDOMAINS", default=False)
 SECURE_HSTS_PRELOAD = False  # browsers' lists take years to leave: a proxy can say so for who wants it
 CSRF_TRUSTED_ORIGINS = [BASE_URL] if _is_https else []  # our own, also where the proxy's word on https is not taken
+CSRF_FAILURE_VIEW = "verification.admin.auth.error_pages.csrf_failure"
 SECURE_REFERRER_POLICY = "same-origin"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _is_https
 SESSION_COOKIE_NAME = "__Host-session" if _is_https else "session"

@@ -5,20 +5,25 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
+from django.conf import settings
 from django.contrib import admin
 from django.db import DatabaseError
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.middleware.csrf import REASON_NO_CSRF_COOKIE, REASON_NO_REFERER
 from django.template.loader import render_to_string
 from django.utils.translation import gettext_lazy as _
+from django.views.csrf import csrf_failure as django_csrf_failure
 
+PROBLEM_JSON = "application/problem+json"  # how the API answers, and Django's handlers with it
 PAGES = {
     HTTPStatus.FORBIDDEN: (
         _("You don't have permission"),
-        _(
-            "Your account does not have permission for this; ask the operator. If you were saving a form, it"
-            " may have been open too long: go back, reload it and save again."
-        ),
+        _("Your account does not have permission for this; ask the operator."),
+    ),
+    HTTPStatus.BAD_REQUEST: (
+        _("The request cannot be read"),
+        _("Nothing was saved. If you chose many rows, go back and choose fewer of them."),
     ),
     HTTPStatus.NOT_FOUND: (
         _("Page not found"),
@@ -42,11 +47,48 @@ PAGES = {
 }
 
 
+NOT_SAVED = _("The form was not accepted")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer a form whose origin or token is not ours. This is Django's ``CSRF_FAILURE_VIEW``."""
+    request.form_fault = why_not_ours(request, reason)  # type: ignore[attr-defined]  # the page tells it
+    return django_csrf_failure(request, reason)
+
+
+def why_not_ours(request: HttpRequest, reason: str) -> str:
+    """Tell a person why a form of theirs was refused, and what helps."""
+    origin = request.META.get("HTTP_ORIGIN", "")
+    if reason == REASON_NO_CSRF_COOKIE:
+        text = _(
+            "The browser sent no cookie with it. Allow cookies for this site, and open it at {base_url}: only there"
+            " does the browser keep them."
+        )
+    elif origin == "null" or reason == REASON_NO_REFERER:
+        text = _(
+            "The browser hid where it came from, as it does where a proxy in front of this service, or an extension of"
+            " the browser, sets “Referrer-Policy: no-referrer”. The operator has to remove that header from the proxy;"
+            " this service sends its own."
+        )
+    elif reason.startswith(("Origin", "Referer")):
+        text = _(
+            "It came from {origin}, and this service is at {base_url}. Open it there. If that is where you are, the"
+            " operator has to correct BASE_URL, or make the proxy pass on Host and X-Forwarded-Proto."
+        )
+    else:
+        text = _("It was open too long, or you logged in again meanwhile. Go back, reload the page and save again.")
+    return text.format(origin=origin or request.META.get("HTTP_REFERER", ""), base_url=settings.BASE_URL)
+
+
 def render(request: HttpRequest, response: HttpResponseBase) -> None:
     """Write the page into ``response``, whose status and headers stay. If the database fails, leave it as it is."""
     if response.status_code not in PAGES or response.streaming:
         return
+    if response.status_code == HTTPStatus.BAD_REQUEST and response["Content-Type"] != PROBLEM_JSON:
+        return  # a page of the panel's own
     title, text = PAGES[HTTPStatus(response.status_code)]
+    if form_fault := getattr(request, "form_fault", ""):
+        title, text = NOT_SAVED, form_fault
     try:
         request.current_app = admin.site.name
         is_inside = admin.site.has_permission(request)
