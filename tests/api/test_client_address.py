@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.calls import problem, wrong_fields
 from verification.core import caching
-from verification.models import Session, WrongCode
+from verification.models import Decision, Session, WrongCode
 from verification.services.projects.lists import add_entry
 
 pytestmark = pytest.mark.django_db
@@ -46,6 +46,8 @@ def test_a_listed_servers_own_address_frees_no_user_whom_it_names(api, listed):
 def test_from_anybody_else_the_header_is_ignored(api, listed):
     assert create(api, user=OTHER, server=USER).status_code == 200
     assert problem(create(api, user="not read", server=USER)) == (429, "rate_limited")
+    row = Decision.objects.get(rule="unlisted_server")
+    assert (row.subject, row.refused) == (USER, 0), "the owner is told"
 
 
 @pytest.mark.parametrize("server", ["127.0.0.1", "10.0.0.7"])

@@ -18,13 +18,15 @@ from verification.api.authentication import KeyAuthentication
 from verification.api.parsers import StrictJSONParser
 from verification.api.permissions import HasApiKey, HasSecretKey
 from verification.core.client_address import ToldAddress, client_address
-from verification.core.errors import FieldError, FieldsInvalid
+from verification.core.errors import DecisionRecord, FieldError, FieldsInvalid
 from verification.core.networks import is_neighbour, read_address
 from verification.models import KeyKind
 from verification.services.projects.keys import Caller
 from verification.services.projects.snapshot import ProjectConfig
 from verification.services.protection import quotas
+from verification.services.protection.client_networks import UNKNOWN_NETWORK
 from verification.services.protection.quotas import Quota
+from verification.services.records.decisions import note
 
 # Serializers that a process remembers: about 20 that know no project, and those of the busiest projects.
 MAX_SHARED = 128
@@ -128,7 +130,10 @@ class KeyView(ApiView):
         Raises :class:`FieldsInvalid` where such a server names what is no address of the internet.
         """
         address, named = client_address(self.request), self.request.META.get("HTTP_X_CLIENT_ADDRESS")
-        if named is None or str(read_address(address)) not in self.project.server_addresses:
+        if named is None:
+            return address
+        if str(read_address(address)) not in self.project.server_addresses:
+            note(DecisionRecord(self.project.id, "unlisted_server", address or UNKNOWN_NETWORK))
             return address
         user = read_address(named)
         if user is None or "%" in named or user.is_multicast or user.is_unspecified or is_neighbour(str(user)):

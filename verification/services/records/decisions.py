@@ -177,6 +177,17 @@ RULES = {
         "project",
         is_limit=True,
     ),
+    "unlisted_server": Rule(
+        _("X-Client-Address from an unlisted server"),
+        _(
+            "A request named an end user's IP address in X-Client-Address, but did not come from one of the project's"
+            " server addresses. Watchword ignored the header, so limits counted for the address of the request."
+        ),
+        _("If it is your own server's address, add it to the project's server addresses."),
+        "project",
+        is_limit=True,
+        refuses=False,
+    ),
     "requests_per_second": Rule(
         _("Too many requests per second"),
         _("The project's limit of requests per second was reached."),
@@ -269,14 +280,16 @@ def record_refusal(refusal: ApiError) -> None:
     The code that answers the refusal calls this, after the transaction was rolled back. It never raises: the refusal
     stands, whatever becomes of the log.
     """
-    if refusal.decision is None:
-        return
-    decision = refusal.decision
-    due = [(decision, 1)]
-    if decision.rule in RULES and RULES[decision.rule].is_limit:
-        due = limits_reached.add(decision)
+    if refusal.decision is not None:
+        note(refusal.decision)
+
+
+def note(decision: DecisionRecord) -> None:
+    """Note a decision: what a limit counts by way of the buffer. It never raises, as :func:`record_refusal`."""
+    is_limit = decision.rule in RULES and RULES[decision.rule].is_limit
     try:
-        for each, times in due:
-            record(**asdict(each), times=times)
+        for each, times in limits_reached.add(decision) if is_limit else [(decision, 1)]:
+            is_refusal = each.rule not in RULES or RULES[each.rule].refuses
+            record(**asdict(each), times=times, is_refusal=is_refusal)
     except (DatabaseError, InterfaceError) as error:
         log.warning("A decision of rule %s was not noted: %s", decision.rule, type(error).__name__)
