@@ -166,7 +166,9 @@ def test_a_key_in_the_body_is_ignored(api):
 
 def test_a_key_in_another_header_is_ignored(api):
     headers = {"authorization": f"Bearer {api.api_key}", "cookie": f"x-api-key={api.api_key}", "api-key": api.api_key}
-    assert problem(api.call("GET", "/session/settings", headers=headers)) == (401, "missing_api_key")
+    answer = api.call("GET", "/session/settings", headers=headers)
+    assert problem(answer) == (401, "missing_api_key")
+    assert answer.json()["detail"] == "Send your key in the x-api-key header; it is not read from Authorization."
 
 
 # --- what a key is ---------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from verification.services.records.decisions import record_refusal
 from verification.services.records.faults import refusal_of_error
 
 PROBLEM_JSON = "application/problem+json"
+IN_AUTHORIZATION = "Send your key in the x-api-key header; it is not read from Authorization."
 
 
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
@@ -82,7 +83,7 @@ def to_refusal(error: Exception, request: HttpRequest | Request) -> ApiError:
         case ValidationError():
             return FieldsInvalid(*_field_errors(error))
         case NotAuthenticated():
-            return ApiError("missing_api_key")
+            return ApiError("missing_api_key", IN_AUTHORIZATION if "HTTP_AUTHORIZATION" in request.META else "")
         case MethodNotAllowed():
             return ApiError("method_not_allowed", f"{request.method} is not served here. See the Allow header.")
         case ParseError():

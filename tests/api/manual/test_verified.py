@@ -44,7 +44,9 @@ def test_a_repeated_report_changes_nothing(api):
 
 def test_an_unknown_message_or_recipient_is_not_found(api):
     assert problem(api.report_verified(message_id=4711)) == (404, "message_not_found")
-    assert problem(api.report_verified(to=PHONE)) == (404, "message_not_found")
+    answer = api.report_verified(to=PHONE)
+    assert problem(answer) == (404, "message_not_found")
+    assert "to this recipient within the last day" in answer.json()["detail"]
 
 
 def test_anothers_message_and_a_sessions_are_not_found(api, client, outbox):

@@ -7,6 +7,8 @@ from verification.core.addresses import Address
 from verification.core.errors import ApiError
 from verification.services.projects.snapshot import ProjectConfig
 
+NOT_SENT = "No manual send and no connection's message went to this recipient within the last day."
+
 
 def report_verified(*, project: ProjectConfig, message_id: int | None = None, address: Address | None = None) -> None:
     """Note that the user of a message got in. The message or its recipient names it; a repeated report changes nothing.
@@ -20,4 +22,4 @@ def report_verified(*, project: ProjectConfig, message_id: int | None = None, ad
         "report_verified", project=project.id, message=message_id, address=None if address is None else address.text
     )
     if row.outcome != "verified":
-        raise ApiError(row.outcome)
+        raise ApiError(row.outcome, "" if address is None else NOT_SENT)
