@@ -353,14 +353,15 @@ CATALOGUE: dict[str, ErrorSpec] = {
         status=429,
         title="Too many requests",
         example="The project's limit of requests in a second is reached.",
-        extra={"retry_after": 1},
+        extra={"limit": "requests_per_second", "retry_after": 1},
         meaning=(
-            "A limit is reached, and `detail` says which: requests of the client address, requests per second of the "
+            "A limit is reached, and `limit` says which: requests of the client address, requests per second of the "
             "project, unknown keys, wrong codes or failed challenges from the client address, or the channel's "
-            "daily budget."
+            "budget of the day or month."
         ),
         remedy=(
-            "Wait for `retry_after` seconds if the answer has it. If your server makes requests for many users, add it "
+            "Wait for `retry_after` seconds if the answer has it. When a budget is used up, offer the user another "
+            "channel: `channels` lists them. If your server makes requests for many users, add it "
             "to the project's server addresses."
         ),
         further="integrate.md#errors-waiting-retrying",

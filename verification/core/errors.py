@@ -82,11 +82,18 @@ OUTCOMES = {
     "suppressed": ("recipient_not_allowed", ""),
     "guarded": ("recipient_not_allowed", ""),
     "over_platform_limit": ("too_many_sends", ""),
-    "over_budget": ("rate_limited", "The channel's budget for today is used up."),
+    "over_budget": ("rate_limited", "The channel's budget is used up."),
 }
 
 
-def refusal(outcome: str, retry_after: int | None = None, *, decision: DecisionRecord | None = None) -> ApiError:
+def refusal(
+    outcome: str,
+    retry_after: int | None = None,
+    *,
+    decision: DecisionRecord | None = None,
+    limit: str | None = None,
+    channels: list[str] | None = None,
+) -> ApiError:
     """Return the refusal that an outcome of one of our SQL functions stands for."""
     code, detail = OUTCOMES.get(outcome, (outcome, ""))
-    return ApiError(code, detail, retry_after=retry_after, decision=decision)
+    return ApiError(code, detail, retry_after=retry_after, decision=decision, limit=limit, channels=channels)

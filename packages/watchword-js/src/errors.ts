@@ -55,6 +55,8 @@ export interface ProblemDocument {
   type?: string;
   request_id?: string;
   retry_after?: number;
+  limit?: string;
+  channels?: string[];
   attempts_left?: number;
   errors?: FieldProblem[];
   provider?: string;
@@ -76,6 +78,9 @@ export class Problem extends WatchwordError {
   readonly requestId: string;
   /** Seconds to wait, if waiting helps. */
   readonly retryAfter: number | undefined;
+  /** With `rate_limited`: which limit it was, and of a used-up budget the channels that may be open still. */
+  readonly limit: string | undefined;
+  readonly channels: readonly string[];
   /** With `invalid_code`: how many tries remain. */
   readonly attemptsLeft: number | undefined;
   /** With `validation_error`: every wrong field. */
@@ -95,6 +100,8 @@ export class Problem extends WatchwordError {
     this.type = document.type ?? "";
     this.requestId = document.request_id ?? "";
     this.retryAfter = document.retry_after ?? retryAfter;
+    this.limit = document.limit;
+    this.channels = document.channels ?? [];
     this.attemptsLeft = document.attempts_left;
     this.errors = document.errors ?? [];
     this.provider = document.provider;

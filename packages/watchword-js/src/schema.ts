@@ -776,6 +776,20 @@ export interface components {
             /** @description What is wrong with it, for people. */
             detail: string;
         };
+        /**
+         * @description * `client_address` - session creates from the client address
+         *     * `requests_per_second` - requests of the project in a second
+         *     * `unknown_keys` - unknown keys from the client address
+         *     * `wrong_proofs` - calls of a connection without its credentials, from the client address
+         *     * `wrong_codes` - wrong codes from the client's network
+         *     * `failed_challenges` - failed challenges from the client address
+         *     * `puzzles` - puzzles for the client address
+         *     * `daily_budget` - the channel's budget of the day (UTC)
+         *     * `monthly_budget` - the channel's budget of the month (UTC)
+         *     * `hooks_per_second` - reports of the project's providers in a second
+         * @enum {string}
+         */
+        Limit: "client_address" | "requests_per_second" | "unknown_keys" | "wrong_proofs" | "wrong_codes" | "failed_challenges" | "puzzles" | "daily_budget" | "monthly_budget" | "hooks_per_second";
         ManualChannel: {
             /** @description The channel's name. */
             name: string;
@@ -1028,6 +1042,23 @@ export interface components {
             errors?: components["schemas"]["FieldProblem"][];
             /** @description Whole seconds to wait, if waiting helps; also in `Retry-After`. */
             retry_after?: number;
+            /**
+             * @description With `rate_limited`: which limit it was. Later versions may add names.
+             *
+             *     * `client_address` - session creates from the client address
+             *     * `requests_per_second` - requests of the project in a second
+             *     * `unknown_keys` - unknown keys from the client address
+             *     * `wrong_proofs` - calls of a connection without its credentials, from the client address
+             *     * `wrong_codes` - wrong codes from the client's network
+             *     * `failed_challenges` - failed challenges from the client address
+             *     * `puzzles` - puzzles for the client address
+             *     * `daily_budget` - the channel's budget of the day (UTC)
+             *     * `monthly_budget` - the channel's budget of the month (UTC)
+             *     * `hooks_per_second` - reports of the project's providers in a second
+             */
+            limit?: components["schemas"]["Limit"];
+            /** @description With a used-up budget: other channels of the project, over which a code may go to the recipient. */
+            channels?: components["schemas"]["Channel"][];
             /** @description With `invalid_code`: how many attempts remain. */
             attempts_left?: number;
             /**
@@ -1357,7 +1388,7 @@ export interface components {
             /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;
             /**
-             * @description The channel to send over.
+             * @description The channel to send over. Also accepted under the name `channel`.
              *
              *     * `sms` - SMS
              *     * `email` - E-mail
@@ -1365,7 +1396,7 @@ export interface components {
              *     * `messenger_b` - WhatsApp
              *     * `voice` - Voice call
              */
-            type?: components["schemas"]["Channel"];
+            type: components["schemas"]["Channel"];
             /**
              * @description Another name for `type`, which the manual endpoints use. Give only one of the two.
              *
@@ -1378,7 +1409,7 @@ export interface components {
             channel?: components["schemas"]["Channel"];
             /** @description The answer to a challenge, as the provider's widget returns it. Required if `challenge.enabled` of session/settings is true. It works once. */
             challenge_token?: string | null;
-        } & (unknown | unknown);
+        };
         SessionSendResponse: {
             /** @description The session's id: a ULID, 26 characters in capitals. */
             session_id: string;

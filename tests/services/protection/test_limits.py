@@ -356,6 +356,15 @@ def test_a_budget_is_a_hard_stop(api, project):
     assert spent() == 2
 
 
+def test_a_used_up_budget_is_named_with_the_channels_that_are_left(api, project):
+    project.channel("voice", daily_budget=0)
+    project.channel("sms", daily_budget=1)
+    for to, _ in zip(numbers(), range(2), strict=False):
+        answer = api.manual_send(to)
+    told = answer.json()
+    assert (told["limit"], told["channels"]) == ("daily_budget", ["voice"]) and 0 < told["retry_after"] <= 86_400
+
+
 def use_up(project, channel="sms"):
     """The channel's budget of today."""
     project.channel(channel, daily_budget=1)

@@ -90,7 +90,7 @@ Only an open session can send. For any other the answer is the first of these th
 `session_not_found`, verified `session_verified`, expired `session_expired`, locked by wrong codes
 `too_many_attempts`.""",
     request=session.SessionSendRequest,
-    request_examples={"By voice call": {"session_id": examples.SESSION_ID, "channel": "voice"}},
+    request_examples={"By voice call": {"session_id": examples.SESSION_ID, "type": "voice"}},
     parameters=[CLIENT_ADDRESS],
     answer=session.SessionSendResponse,
     answer_description="The code is on its way.",

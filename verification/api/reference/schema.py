@@ -220,9 +220,6 @@ def complete(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     report["properties"]["message_id"]["type"], report["properties"]["to"]["type"] = "integer", "string"
     # The channel by one of its two names.
     components["schemas"]["SessionCreateRequest"]["not"] = {"required": ["type", "channel"]}
-    sending = components["schemas"]["SessionSendRequest"]
-    sending["required"].remove("type")
-    sending["oneOf"] = [{"required": ["type"]}, {"required": ["channel"]}]
     for path in result["paths"].values():
         for described in path.values():
             described.setdefault("security", [])  # without it a reader takes the key for forgotten

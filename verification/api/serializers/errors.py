@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from verification.core.error_codes import CATALOGUE
 from verification.core.session_rules import WRONG_CODES_THAT_LOCK
-from verification.models import ChallengeProvider
+from verification.models import ChallengeProvider, ChannelType
 
 ERROR_CODES = [(code, words.title) for code, words in CATALOGUE.items()]
 FIELD_ERRORS = [
@@ -24,6 +24,19 @@ FIELD_ERRORS = [
     ("unexpected", "not accepted here; `detail` says what to use instead"),
 ]
 
+
+LIMITS = [
+    ("client_address", "session creates from the client address"),
+    ("requests_per_second", "requests of the project in a second"),
+    ("unknown_keys", "unknown keys from the client address"),
+    ("wrong_proofs", "calls of a connection without its credentials, from the client address"),
+    ("wrong_codes", "wrong codes from the client's network"),
+    ("failed_challenges", "failed challenges from the client address"),
+    ("puzzles", "puzzles for the client address"),
+    ("daily_budget", "the channel's budget of the day (UTC)"),
+    ("monthly_budget", "the channel's budget of the month (UTC)"),
+    ("hooks_per_second", "reports of the project's providers in a second"),
+]
 
 PROBLEM_DOCS = "/docs/errors/"
 
@@ -57,6 +70,14 @@ class Problem(serializers.Serializer[Any]):
     )
     retry_after = serializers.IntegerField(
         required=False, min_value=0, help_text="Whole seconds to wait, if waiting helps; also in `Retry-After`."
+    )
+    limit = serializers.ChoiceField(
+        LIMITS, required=False, help_text="With `rate_limited`: which limit it was. Later versions may add names."
+    )
+    channels = serializers.ListField(
+        child=serializers.ChoiceField(ChannelType.choices),
+        required=False,
+        help_text="With a used-up budget: other channels of the project, over which a code may go to the recipient.",
     )
     attempts_left = serializers.IntegerField(
         required=False,

@@ -123,7 +123,7 @@ class SessionSendRequest(ChannelRequestSerializer):
     )
 
     session_id = SessionIdField(help_text=SESSION)
-    type = ChannelField(help_text="The channel to send over.")
+    type = ChannelField(help_text="The channel to send over. Also accepted under the name `channel`.")
     channel = ChannelField(required=False, help_text=SAME_AS_TYPE)
     challenge_token = challenge_token_field()
 

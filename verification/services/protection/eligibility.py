@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from django.db import DatabaseError, InterfaceError
 
 from verification import sql
-from verification.core.addresses import is_reachable, mask
+from verification.core.addresses import is_reachable, kind_of, mask
 from verification.core.error_codes import CATALOGUE
 from verification.core.errors import ApiError, DecisionRecord, refusal
 from verification.models import EventType, ListSubject
@@ -79,16 +79,20 @@ def refusal_of(
     project: ProjectConfig, outcome: str, retry_after: int | None, *, to: str, channel: str | None
 ) -> ApiError:
     """Return the refusal of a send or a check by an SQL function, with the entry for the owner's decision log."""
-    decision, rule = None, rule_of(outcome)
+    decision, limit, channels, rule = None, None, None, rule_of(outcome)
     if rule == "daily_budget":
         spent = project.spent_costs.get(channel or "")
         figures = {"budget": project.budgets.get(channel or "")} if spent is None else {"budget_in_money": spent}
-        if channel in project.spent_months:
+        is_month = channel in project.spent_months
+        if is_month:
             retry_after = _seconds_to_next_month()
+        limit = "monthly_budget" if is_month else "daily_budget"
+        others = (each.type for each in project.channels_for(kind_of(to)) if each.type != channel)
+        channels = [other for other in others if other not in project.spent_costs]
         decision = DecisionRecord(project.id, rule, channel or "", figures)
     elif rule in RULES:
         decision = DecisionRecord(project.id, rule, mask(to), {"retry_after": retry_after} if retry_after else {})
-    return refusal(outcome, retry_after, decision=decision)
+    return refusal(outcome, retry_after, decision=decision, limit=limit, channels=channels)
 
 
 def _seconds_to_next_month() -> int:

@@ -18,6 +18,7 @@ from verification.services.protection.limits import WHOLE_PROJECT
 
 UNKNOWN_PER_SECOND = 10  # calls of unknown addresses from one client network; each is one look-up in the database
 CALL_BYTES = 16 * 1024  # a longer call counts once for each of these that it begins; one holds about 24 receipts
+NAME = "hooks_per_second"
 RETRY_SECONDS = 1  # how long a refused caller is told to wait: the count is of one second
 MAX_REMEMBERED = 10_000  # addresses whose project a process remembers, some 300 bytes each
 DETAIL = "Too many calls came in this second. Report again in a moment."
@@ -56,7 +57,7 @@ def require_room(path: Path, client_address: str, *, size: int) -> None:
     if project is not None:
         _count(project, size)
     elif _second.of(network_of(client_address)) >= UNKNOWN_PER_SECOND:
-        raise ApiError("rate_limited", DETAIL, retry_after=RETRY_SECONDS)
+        raise ApiError("rate_limited", DETAIL, retry_after=RETRY_SECONDS, limit=NAME)
 
 
 def remember_known(path: Path, project_id: int | None, *, size: int) -> None:
@@ -78,6 +79,6 @@ def _count(project: int, size: int) -> None:
     if project == NO_PROJECT:
         return
     if _second.of(project) >= settings.HOOKS_PER_SECOND:
-        decision = DecisionRecord(project, "hooks_per_second", WHOLE_PROJECT)
-        raise ApiError("rate_limited", DETAIL, retry_after=RETRY_SECONDS, decision=decision)
+        decision = DecisionRecord(project, NAME, WHOLE_PROJECT)
+        raise ApiError("rate_limited", DETAIL, retry_after=RETRY_SECONDS, decision=decision, limit=NAME)
     _second.add(project, 1 + size // CALL_BYTES)

@@ -43,40 +43,42 @@ T = TypeVar("T")
 class Limit(NamedTuple):
     """How many calls each caller may make in a window of time. ``told_as`` is its name in answers that tell of it.
 
-    ``kind`` begins the keys of its counts in the cache.
+    ``name`` stands in refusals, and begins the keys of its counts in the cache.
     """
 
-    kind: str
+    name: str
     window: RateLimitItem
     refusal: str
     told_as: str | None = None
 
     def key(self, caller: str | int) -> str:
-        return f"{self.kind}:{caller}"
+        return f"{self.name}:{caller}"
 
 
 # From one client address: room for a server whose key was revoked, none for a search.
-UNKNOWN_KEYS = Limit("key", RateLimitItemPerMinute(30), "Too many unknown keys came from this client address.")
+UNKNOWN_KEYS = Limit("unknown_keys", RateLimitItemPerMinute(30), "Too many unknown keys came from this client address.")
 # Calls of a connection that prove nothing, from one client address: as for unknown keys.
 WRONG_PROOFS = Limit(
-    "proof", RateLimitItemPerMinute(30), "Too many requests without valid credentials came from this client address."
+    "wrong_proofs",
+    RateLimitItemPerMinute(30),
+    "Too many requests without valid credentials came from this client address.",
 )
 # From one client address, which thousands of people may share.
 PUZZLES = Limit(
-    "puzzle",
+    "puzzles",
     RateLimitItemPerMinute(300),
     "Too many requests for puzzles came from this client address.",
     quotas.PUZZLES,
 )
 # From one client address. A person fails a few; each costs a call to the vendor and a thread's wait.
 FAILED_CHALLENGES = Limit(
-    "challenge", RateLimitItemPerMinute(60), "Too many failed challenges came from this client address."
+    "failed_challenges", RateLimitItemPerMinute(60), "Too many failed challenges came from this client address."
 )
 # In ten minutes, by one user of the panel who sees recipients masked. A mask hides five digits at least, so that all of
 # them take three weeks; whoever answers calls looks up fewer.
-LOOK_UPS = Limit("look-up", RateLimitItemPerMinute(30, 10), "You looked up too many recipients.")
+LOOK_UPS = Limit("look_ups", RateLimitItemPerMinute(30, 10), "You looked up too many recipients.")
 # Requests to a public demo from one client address: a page of the panel asks for a dozen files.
-VISITS = Limit("visit", RateLimitItemPerMinute(240), "This demo answers {amount} requests a minute from one address.")
+VISITS = Limit("visits", RateLimitItemPerMinute(240), "This demo answers {amount} requests a minute from one address.")
 
 
 def count(limit: Limit, caller: str | int) -> None:
@@ -88,7 +90,7 @@ def count(limit: Limit, caller: str | int) -> None:
 def count_request(project: ProjectConfig) -> None:
     """Count one session create or manual send of the project. Raises ``rate_limited``."""
     if amount := project.limits["requests_per_second"]:
-        limit = Limit("project", RateLimitItemPerSecond(amount), REQUESTS_USED_UP, quotas.PROJECT)
+        limit = Limit("requests_per_second", RateLimitItemPerSecond(amount), REQUESTS_USED_UP, quotas.PROJECT)
         decision = DecisionRecord(project.id, "requests_per_second", WHOLE_PROJECT)
         if refusal := _count(limit, project.id, decision):
             raise refusal
@@ -138,7 +140,8 @@ def require_few_failed_challenges(project: ProjectConfig, client_address: str) -
         limit, key = FAILED_CHALLENGES, FAILED_CHALLENGES.key(f"{project.id}:{network}")
         window = _ask(lambda limiter: limiter.get_window_stats(limit.window, NAMESPACE, key))
         if not window.remaining:
-            raise ApiError("rate_limited", limit.refusal, retry_after=_seconds_until(window.reset_time))
+            wait = _seconds_until(window.reset_time)
+            raise ApiError("rate_limited", limit.refusal, retry_after=wait, limit=limit.name)
 
 
 def count_failed_challenge(project: ProjectConfig, client_address: str) -> None:
@@ -153,7 +156,7 @@ def _creates(project: ProjectConfig) -> Limit | None:
     if not amount:
         return None
     return Limit(
-        "create",
+        "client_address",
         RateLimitItemPerMinute(amount, ADDRESS_WINDOW_MINUTES),
         "Too many sessions were created from this client address. If it is your own server's, list it among "
         "the project's server addresses.",
@@ -194,7 +197,8 @@ def _count(limit: Limit, caller: str | int, decision: DecisionRecord | None = No
         quotas.note(Quota(limit.told_as, window.amount, window.get_expiry(), left, wait or None))
     if not wait:
         return None
-    return ApiError("rate_limited", limit.refusal.format(amount=window.amount), retry_after=wait, decision=decision)
+    detail = limit.refusal.format(amount=window.amount)
+    return ApiError("rate_limited", detail, retry_after=wait, decision=decision, limit=limit.name)
 
 
 def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:

@@ -59,6 +59,8 @@ class Problem(WatchwordError):
         self.type: str = document.get("type", "")
         self.request_id: str = document.get("request_id", "")
         self.retry_after: float | None = document.get("retry_after", retry_after)
+        self.limit: str | None = document.get("limit")
+        self.channels: list[str] = list(document.get("channels", []))
         self.attempts_left: int | None = document.get("attempts_left")
         self.errors = [FieldProblem.from_json(each) for each in document.get("errors", [])]
         self.provider: str | None = document.get("provider")

@@ -10,6 +10,8 @@ from verification.core.errors import ApiError, DecisionRecord
 from verification.models import GuardRule
 from verification.services.projects.snapshot import ProjectConfig
 
+WRONG_CODES = "wrong_codes"  # the limit as a refusal names it, whichever rule it was
+
 
 def require_no_guesser(project: ProjectConfig, network: str) -> None:
     """Raise ``rate_limited`` for a client network that is kept from checking codes."""
@@ -20,6 +22,7 @@ def require_no_guesser(project: ProjectConfig, network: str) -> None:
             "Too many wrong codes came from this client address.",
             retry_after=math.ceil(left),
             decision=DecisionRecord(project.id, GuardRule.NETWORK_REFUSED, network),
+            limit=WRONG_CODES,
         )
 
 
@@ -31,4 +34,5 @@ def subnet_refusal(project: ProjectConfig, subnet: str, retry_after: int, figure
         " project's server addresses.",
         retry_after=retry_after,
         decision=DecisionRecord(project.id, GuardRule.STRANGERS, subnet, figures),
+        limit=WRONG_CODES,
     )
