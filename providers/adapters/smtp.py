@@ -75,8 +75,12 @@ class Adapter(base.Adapter):
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         backend = self._backend()
-        with _Explained(backend):
+        try:
             mail = self._compose(message)
+            mail.message()
+        except ValueError:
+            raise ProviderError("this address or subject cannot be sent by SMTP", Outcome.NOT_APPLICABLE) from None
+        with _Explained(backend):
             backend.send_messages([mail])
         # Acceptance is the last that SMTP ever tells.
         return base.Result.accepted(mail.extra_headers["Message-ID"], is_delivered=True)
@@ -160,6 +164,7 @@ class _Backend(EmailBackend):
         self._deadline = deadline
         self._helo = helo
         self.is_in_doubt = False  # the content left and no answer to it came
+        self.is_begun = False  # the sender was named: what failed before is the fault of no message
 
     def open(self) -> bool:
         context = tls.context() if self.use_ssl else None
@@ -175,6 +180,7 @@ class _Backend(EmailBackend):
     def close(self) -> None:
         if self.connection is not None:
             self.is_in_doubt = self.connection.is_in_doubt
+            self.is_begun = self.connection.is_begun
             self.connection.hang_up()
             self.connection = None
 
@@ -194,6 +200,7 @@ class _Connection(smtplib.SMTP):
         self._deadline = deadline
         self._context = context
         self.is_in_doubt = False
+        self.is_begun = False
 
     def begin(self, host: str, port: int) -> None:
         """Connect and read the greeting."""
@@ -201,6 +208,22 @@ class _Connection(smtplib.SMTP):
         code, answer = self.connect(host, port)
         if code != 220:
             raise smtplib.SMTPConnectError(code, answer)
+
+    def login(self, user: str, password: str, **options: Any) -> tuple[int, bytes]:
+        return super().login(_Utf8(user), _Utf8(password), **options)
+
+    def auth(self, mechanism: str, authobject: Any, **options: Any) -> tuple[int, bytes]:
+        """Send what each mechanism answers as UTF-8, as RFC 4616 has it for PLAIN. smtplib takes nothing but ASCII."""
+
+        def answer(challenge: bytes | None = None) -> Any:
+            answered = authobject(challenge)
+            return None if answered is None else _Utf8(answered)
+
+        return super().auth(mechanism, answer, **options)
+
+    def mail(self, sender: str, options: Any = ()) -> tuple[int, bytes]:
+        self.is_begun = True
+        return super().mail(sender, options)
 
     def hang_up(self) -> None:
         """Send QUIT and close, without waiting: the server has answered all that matters."""
@@ -234,6 +257,13 @@ class _Connection(smtplib.SMTP):
         except OSError:
             connected.close()
             raise
+
+
+class _Utf8(str):
+    """A text that whoever encodes it gets as UTF-8."""
+
+    def encode(self, encoding: str = "utf-8", errors: str = "strict") -> bytes:
+        return super().encode("utf-8", errors)
 
 
 class _Bounded(io.RawIOBase):
@@ -271,7 +301,8 @@ class _Explained:
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         self._backend.close()
         if isinstance(error, (OSError, ValueError)):
-            raise smtp_answers.explain(error, is_in_doubt=self._backend.is_in_doubt) from None
+            doubt, begun = self._backend.is_in_doubt, self._backend.is_begun
+            raise smtp_answers.explain(error, is_in_doubt=doubt, is_begun=begun) from None
 
 
 def _seven_bit() -> Charset:

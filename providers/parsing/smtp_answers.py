@@ -54,11 +54,12 @@ _ABOUT_THE_RECIPIENT = re.compile(
 )
 
 
-def explain(error: OSError | ValueError, *, is_in_doubt: bool) -> ProviderError:
+def explain(error: OSError | ValueError, *, is_in_doubt: bool, is_begun: bool = True) -> ProviderError:
     """Turn an error of smtplib or of the socket into ours.
 
     Specific errors come first, because every SMTP exception is an ``OSError`` too. The server's own sentences stay
-    out, because they tend to quote the recipient. ``is_in_doubt`` says that the content left and no answer came.
+    out, because they tend to quote the recipient. ``is_in_doubt`` says that the content left and no answer came,
+    ``is_begun`` that the sender was named, before which nothing is about the message.
     """
     if is_in_doubt:
         return ProviderError("no confirmation came from the mail server", Outcome.UNKNOWN)
@@ -78,6 +79,8 @@ def explain(error: OSError | ValueError, *, is_in_doubt: bool) -> ProviderError:
         return ProviderError(text, Outcome.MISCONFIGURED)
     if isinstance(error, ssl.SSLError):
         return ProviderError("no TLS with the mail server", Outcome.MISCONFIGURED)
+    if isinstance(error, ValueError) and not is_begun:
+        return ProviderError("the settings cannot be sent to the mail server", Outcome.MISCONFIGURED)
     if isinstance(error, ValueError):
         return ProviderError("this address or subject cannot be sent by SMTP", Outcome.NOT_APPLICABLE)
     return ProviderError("the connection to the mail server was lost", Outcome.TEMPORARY)

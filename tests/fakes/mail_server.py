@@ -17,6 +17,7 @@ from aiosmtpd.smtp import AuthResult
 from tests.live import free_port
 
 USERNAME, PASSWORD = "robot", "right-password"
+FOREIGN = ("bücher@example.org".encode(), "pässwörd €".encode())
 
 
 @dataclass
@@ -56,7 +57,7 @@ class Handler:
 
 
 def authenticate(server: Any, session: Any, envelope: Any, mechanism: str, data: Any) -> AuthResult:
-    is_right = (data.login, data.password) == (USERNAME.encode(), PASSWORD.encode())
+    is_right = (data.login, data.password) in ((USERNAME.encode(), PASSWORD.encode()), FOREIGN)
     return AuthResult(success=is_right, handled=is_right)
 
 
@@ -67,9 +68,10 @@ def mail_server(
     starttls: ssl.SSLContext | None = None,
     tls: ssl.SSLContext | None = None,
     has_login: bool = True,
+    without: tuple[str, ...] = (),
 ):
-    """A real SMTP server; yields its port."""
-    options: dict[str, Any] = {"auth_require_tls": starttls is not None}
+    """A real SMTP server that offers no mechanism of ``without``; yields its port."""
+    options: dict[str, Any] = {"auth_require_tls": starttls is not None, "auth_exclude_mechanism": without}
     if has_login:
         options["authenticator"] = authenticate
     if starttls is not None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import smtplib
+from base64 import b64encode
 
 import pytest
 
@@ -9,7 +10,7 @@ from providers.base import Outcome
 from providers.errors import AddressBlocked, NotConnected, ProviderError, SettingsInvalid
 from providers.http.client import HttpClient
 from providers.parsing import smtp_answers
-from tests.fakes.mail_server import PASSWORD, USERNAME, Handler, mail_server, rude_server
+from tests.fakes.mail_server import FOREIGN, PASSWORD, USERNAME, Handler, mail_server, rude_server
 from tests.fakes.messages import make_message
 
 LOOPBACK = ("127.0.0.0/8",)
@@ -243,6 +244,28 @@ def test_a_wrong_password_is_the_owners_matter(build, handler):
     with mail_server(handler) as port:
         error = error_of(build(port, username=USERNAME, password="wrong"))
     assert (error.outcome, error.provider_status) == (Outcome.MISCONFIGURED, "535 5.7.8")
+
+
+@pytest.mark.parametrize("without", ["LOGIN", "PLAIN"])
+def test_it_logs_in_with_words_outside_ascii(build, handler, without):
+    username, password = (octets.decode() for octets in FOREIGN)
+    with mail_server(handler, without=(without,)) as port:
+        build(port, username=username, password=password).send(mail())
+        assert error_of(build(port, username=username, password="ö")).outcome is Outcome.MISCONFIGURED
+    assert handler.is_authenticated == [True]
+
+
+def test_a_challenge_is_answered_with_words_outside_ascii(build):
+    challenge = b"<1896.697170952@rude.test>"
+    asked = (b"220 rude.test\r\n", b"250-rude.test\r\n250 AUTH CRAM-MD5\r\n", b"334 " + b64encode(challenge) + b"\r\n")
+    with rude_server(*asked, b"235 welcome\r\n", *HELLO[2:], b"250 queued\r\n") as port:
+        assert build(port, username="bücher", password="ä€").send(mail()).outcome is Outcome.ACCEPTED
+
+
+def test_a_fault_of_ours_before_the_sender_is_named_is_not_the_messages(build, handler, monkeypatch):
+    monkeypatch.setattr(smtplib.SMTP, "login", lambda *_, **__: "ä".encode("ascii"))
+    with mail_server(handler) as port:
+        assert error_of(build(port, username=USERNAME, password=PASSWORD)).outcome is Outcome.MISCONFIGURED
 
 
 def test_a_server_without_login_is_the_owners_matter(build, handler):
