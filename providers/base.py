@@ -115,7 +115,7 @@ class Result:
     ``error`` is one sentence for the owner, free of secrets, codes and full recipients. ``provider_status`` is the
     provider's own word or number for the log. ``is_delivered`` says that no receipt will follow, so acceptance is the
     last that can be known. ``retry_after`` is in seconds. ``is_suppressed`` says that no message will ever reach this
-    recipient (the mailbox does not exist), or that they want none (an opt-out). ``price`` is what the service says it
+    recipient (the mailbox does not exist), or that they have complained. ``price`` is what the service says it
     charges; without it the owner's price list holds.
     """
 
@@ -177,16 +177,24 @@ class ReceiptStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A provider's report on one message. The provider's id names the message, or our own id does."""
+    """A provider's report on one message. The provider's id names the message, or our own id does.
+
+    ``other_ids`` are further readings of the provider's id, the likelier first: of several that name messages of ours,
+    the one to ``phone`` counts. ``is_for_phone`` says that no message to another number may be meant.
+    """
 
     status: ReceiptStatus
     provider_message_id: str | None = None
     message_id: int | None = None
     error: str = ""
     provider_status: str = ""
-    is_suppressed: bool = False  # hard bounce, complaint or opt-out: no further message to this recipient
+    is_suppressed: bool = False  # hard bounce or complaint: no further message to this recipient over any provider
+    is_opted_out: bool = False  # on this provider's own list; dispatch remembers that, another provider may take it
     is_no_account: bool = False  # the recipient is not on this messenger; dispatch remembers that for a day
     price: MessagePrice | None = None  # of the whole message, where only the report tells it
+    other_ids: tuple[str, ...] = ()
+    phone: str = ""  # digits of the recipient's number, without a plus
+    is_for_phone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +240,13 @@ class Consent:
     is_given: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ReportsEnded:
+    """The service says that it reports no more to our address, which its owner must know."""
+
+
 BotEvent = BotStarted | ContactShared | BotReachability | BotMessage
-HookEvent = Receipt | Consent | BotEvent
+HookEvent = Receipt | Consent | ReportsEnded | BotEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,10 +350,11 @@ class Adapter:
         """Send one message, and return the service's answer."""
         raise NotImplementedError
 
-    def connect(self, report: Callable[[HookReply], None], *, name: str) -> Connection:
+    def connect(self, report: Callable[[HookReply], int], *, name: str) -> Connection:
         """Open the long-lived connection and keep it up, in threads of its own. Returns at once.
 
-        The connection hands what the service reports to ``report``. If ``report`` raises, the report was not stored,
+        The connection hands what the service reports to ``report``, which returns how many receipts are for no message
+        of ours. If ``report`` raises, the report was not stored,
         and the connection asks the service to report again. ``name`` is the provider's, for the log.
         """
         raise NotImplementedError

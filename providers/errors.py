@@ -21,6 +21,7 @@ class Outcome(StrEnum):
     REFUSED = "refused"  # the recipient's fault: no other provider of the channel will do better
     DECLINED = "declined"  # a route, a country, the vendor's own list, or no clear reason: another provider may take it
     NO_ACCOUNT = "no_account"  # the recipient is not on this messenger; dispatch remembers that for a day
+    OPTED_OUT = "opted_out"  # on this provider's own list; dispatch remembers that, another provider may take it
     MISCONFIGURED = "misconfigured"  # credentials, sender, text template: the owner must act
     OUT_OF_FUNDS = "out_of_funds"
     POSTPONED = "postponed"  # surely not sent: this recipient cannot have it now, as their mailbox is full or greylists
@@ -45,7 +46,7 @@ class ProviderError(Exception):
     """A call did not end in acceptance.
 
     ``outcome`` says what dispatch may do next. ``retry_after`` is in seconds. ``is_suppressed`` says that no message
-    will ever reach the recipient, or that they want none.
+    will ever reach the recipient, or that they have complained.
     """
 
     def __init__(

@@ -224,7 +224,7 @@ class Adapter(base.Adapter):
     def send(self, message: base.OutgoingMessage) -> base.Result:
         raise NotConnected("a connections worker sends it")
 
-    def connect(self, report: Callable[[base.HookReply], None], *, name: str) -> base.Connection:
+    def connect(self, report: Callable[[base.HookReply], int], *, name: str) -> base.Connection:
         return _Binds(self, report, name)
 
     def check(self) -> base.Health:
@@ -232,8 +232,10 @@ class Adapter(base.Adapter):
         plan = self.plan()
         fingerprint, _, state = self._read_state().partition(" ")
         if fingerprint == self._fingerprint():
-            bound, _, problem = state.partition(" ")
+            bound, is_strange, problem = state.split(" ", 2)
             why = f" Error of the last attempt to bind: {problem}." if problem else ""
+            if is_strange == "1":
+                why += " Receipts arrive, but none names our messages: compare the centre's ids with the setting ids."
             return base.Health(int(bound) == len(plan.binds), f"{bound} of {len(plan.binds)} binds are up.{why}")
         plan.open(plan.binds[0], lambda *_: None).hang_up()
         return base.Health(True, "The message centre accepted a bind. No connections worker has one open.")
@@ -307,10 +309,13 @@ class Adapter(base.Adapter):
         identity = answers.comparable(pdu.message_id(answer.body), self.ids, is_given=True)
         return base.Result.accepted(identity or None, is_delivered=not self.settings["receipts"])
 
-    def store_state(self, bound: int, problem: str) -> None:
-        """Store for other processes how many binds are up and, if some are not, why. Never raises."""
+    def store_state(self, bound: int, problem: str, *, is_strange: bool) -> None:
+        """Store for other processes how many binds are up and, if some are not, why. Never raises.
+
+        ``is_strange`` says that receipts come, and that none of them names a message of ours.
+        """
         try:
-            self.store.set(STATE, f"{self._fingerprint()} {bound} {problem}", STATE_SECONDS)
+            self.store.set(STATE, f"{self._fingerprint()} {bound} {int(is_strange)} {problem}", STATE_SECONDS)
         except Exception as error:  # only `check` misses it
             log.debug("the state of the binds could not be stored: %s", type(error).__name__)
 
@@ -365,15 +370,29 @@ def _binds(settings: Mapping[str, base.Value]) -> list[Command]:
 class _Binds:
     """The binds of one provider, held by this process."""
 
-    def __init__(self, adapter: Adapter, report: Callable[[base.HookReply], None], name: str) -> None:
+    def __init__(self, adapter: Adapter, report: Callable[[base.HookReply], int], name: str) -> None:
         self._adapter = adapter
+        self._report = report
+        self._receipts = self._strange = 0  # those that came, and those that name no message of ours
         self._links = BindPool(
             adapter.plan(),
             name=name,
             read=partial(answers.read_delivered, ids=adapter.ids),
-            report=lambda events: report(base.HookReply(tuple(events))),
-            report_state=adapter.store_state,
+            report=self._store,
+            report_state=self._store_state,
         )
+
+    def _store(self, events: list[base.HookEvent]) -> bool:
+        was_strange = self._is_strange()
+        self._strange += self._report(base.HookReply(tuple(events)))
+        self._receipts += sum(isinstance(event, base.Receipt) for event in events)
+        return self._is_strange() is not was_strange
+
+    def _is_strange(self) -> bool:
+        return 0 < self._receipts == self._strange
+
+    def _store_state(self, bound: int, problem: str) -> None:
+        self._adapter.store_state(bound, problem, is_strange=self._is_strange())
 
     def send(self, message: base.OutgoingMessage) -> base.Result:
         return self._adapter.read_answer(self._links.submit(self._adapter.compose(message)))

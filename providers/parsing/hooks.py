@@ -7,6 +7,7 @@ import json
 import re
 import time
 from collections.abc import Mapping, Sequence
+from email import message_from_bytes
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -14,7 +15,7 @@ from providers.base import HookRequest, MessagePrice, OutgoingMessage, Receipt, 
 from providers.errors import AddressBlocked, HookForged, HookUnreadable
 from providers.http import ssrf
 
-FORM = "application/x-www-form-urlencoded"
+FORM, MULTIPART = "application/x-www-form-urlencoded", "multipart/form-data"
 FRESH_SECONDS = 300  # the most that a signed moment may differ from now, either way; no vendor gives a number
 MAX_FIELDS = 200  # fields of one form; more are refused unread
 MAX_QUERY_FIELDS = 20  # fields of the query of our own address: ours are few, and an operator adds hardly any
@@ -50,6 +51,7 @@ def receipt(
     reasons: Mapping[int, str] = NO_REASONS,
     reference: object = None,
     is_suppressed: bool = False,
+    is_opted_out: bool = False,
     price: MessagePrice | None = None,
 ) -> Receipt:
     """Return the receipt of a vendor that reports a ``word`` and, of a failure, a number of the error.
@@ -67,6 +69,7 @@ def receipt(
         error=failure if status in NOT_DELIVERED else "",
         provider_status=f"{word} {code}" if code else word,
         is_suppressed=is_suppressed,
+        is_opted_out=is_opted_out,
         price=price,
     )
 
@@ -108,6 +111,40 @@ def query_fields(query: str) -> dict[str, str]:
     except ValueError:
         return {}
     return {name: values[0] for name, values in found.items()}
+
+
+def is_json(request: HookRequest) -> bool:
+    """Return whether the body is JSON, by its type or, where a vendor calls it a text or a form, by its look."""
+    kind = content_type(request)
+    return kind == "application/json" or kind.endswith("+json") or request.body.lstrip()[:1] in (b"{", b"[")
+
+
+def posted_lists(request: HookRequest) -> dict[str, list[str]]:
+    """Read every field of a form in either encoding. Raises :class:`HookUnreadable`."""
+    if content_type(request) != MULTIPART:
+        return form_lists(request.body)
+    head = f"Content-Type: {request.headers['content-type']}\r\n\r\n".encode("utf-8", "replace")
+    parts = [part for part in message_from_bytes(head + request.body).walk() if not part.is_multipart()]
+    if not 0 < len(parts) <= MAX_FIELDS:
+        raise HookUnreadable("the body is not a form")
+    found: dict[str, list[str]] = {}
+    for part in parts:
+        name, value = part.get_param("name", header="content-disposition"), part.get_payload(decode=True)
+        if isinstance(name, str) and isinstance(value, bytes):
+            found.setdefault(name, []).append(value.decode("utf-8", "replace"))
+    return found
+
+
+def posted_fields(request: HookRequest) -> Mapping[str, Any]:
+    """Read a JSON object, or a form whose last value of a repeated name counts. Raises :class:`HookUnreadable`."""
+    if is_json(request):
+        return json_object(request.body)
+    return {name: values[-1] for name, values in posted_lists(request).items()}
+
+
+def with_plus(value: str) -> str:
+    """Return a number with the plus that its vendor did not escape in a form or a query, where it means a space."""
+    return f"+{value[1:].rstrip()}" if re.match(" [0-9]", value) else value.strip()
 
 
 def json_object(body: bytes) -> dict[str, Any]:

@@ -83,7 +83,8 @@ class BindPool:
     """The binds of one provider, each kept up by a thread of its own.
 
     ``name`` is the provider's, for the log. ``read`` turns a delivered PDU into an event, or None if it holds none.
-    ``report`` stores events; it raises if it could not. ``report_state`` gets the number of binds that are up and, if
+    ``report`` stores events; it raises if it could not, and returns whether that changed what there is to tell of the
+    state. ``report_state`` gets the number of binds that are up and, if
     some are not, the reason. It must not raise.
     """
 
@@ -93,7 +94,7 @@ class BindPool:
         *,
         name: str,
         read: Callable[[Pdu], HookEvent | None],
-        report: Callable[[list[HookEvent]], None],
+        report: Callable[[list[HookEvent]], bool],
         report_state: Callable[[int, str], None],
     ) -> None:
         self.plan = plan
@@ -282,8 +283,8 @@ class BindPool:
                 waiting.append((session, pdu))
         status = Status.OK
         try:
-            if events:
-                self._report(events)
+            if events and self._report(events):
+                self._tell_state()
         except Exception as error:  # the database may be away
             status = Status.RECEIVER_TEMPORARY
             log.warning(

@@ -23,6 +23,7 @@ class Command(IntEnum):
     UNBIND = 0x06
     BIND_TRANSCEIVER = 0x09
     ENQUIRE_LINK = 0x15
+    DATA_SM = 0x103
     GENERIC_NACK = 0x80000000
     SUBMIT_SM_RESP = 0x80000004
     DELIVER_SM_RESP = 0x80000005
@@ -117,7 +118,7 @@ class SmppAddress:
 
 @dataclass(frozen=True, slots=True)
 class ShortMessage:
-    """The body of ``submit_sm`` and ``deliver_sm``, which are laid out alike."""
+    """The body of ``submit_sm`` and ``deliver_sm``, which are laid out alike, or what ``data_sm`` has of it."""
 
     source: SmppAddress
     destination: SmppAddress
@@ -166,6 +167,24 @@ class ShortMessage:
             service_type,
             validity_period,
             reader.tlvs(),
+        )
+
+    @classmethod
+    def read_data(cls, body: bytes) -> ShortMessage:
+        """Read the body of ``data_sm``, whose text is a TLV. Raises :class:`Unreadable`."""
+        reader = _PduReader(body)
+        service_type = reader.text()
+        source, destination = reader.address(), reader.address()
+        esm_class, registered_delivery, data_coding = reader.octets(3)
+        return cls(
+            source,
+            destination,
+            b"",
+            data_coding,
+            esm_class,
+            registered_delivery,
+            service_type,
+            tlvs=reader.tlvs(),
         )
 
 

@@ -235,7 +235,7 @@ class SmppSession:
         elif pdu.command == Command.UNBIND:
             self._write(Pdu(pdu.command | RESPONSE, pdu.sequence))
             self.end("the message centre unbound")
-        elif pdu.command == Command.DELIVER_SM:
+        elif pdu.command in (Command.DELIVER_SM, Command.DATA_SM):
             self._on_message(self, pdu)
         else:
             self._write(Pdu(Command.GENERIC_NACK, pdu.sequence, status=Status.INVALID_COMMAND))

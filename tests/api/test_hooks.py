@@ -8,14 +8,14 @@ from urllib.parse import urlsplit
 import pytest
 from django.utils import timezone
 
-from providers.base import Outcome, Receipt, ReceiptStatus, Result
+from providers.base import HookReply, Outcome, Receipt, ReceiptStatus, ReportsEnded, Result
 from providers.errors import HookUnreadable
 from tests import factories
 from tests.core.test_bulkhead import waiting
 from verification import sql
 from verification.core import bulkhead
 from verification.core.bulkhead import BulkheadFull
-from verification.models import DeliveryAttempt, Message, Provider, Suppression, WebhookEvent
+from verification.models import Alert, DeliveryAttempt, Message, NoAccount, Provider, Suppression, WebhookEvent
 from verification.services.delivery import dispatch, receipts, round
 from verification.services.delivery.record import Attempt, await_receipt
 from verification.services.providers.accounts import hook_secret_of, hook_url, store_settings
@@ -389,3 +389,152 @@ def test_a_stranger_learns_nothing_by_options(client, provider):
     assert response.status_code == 405
     assert response.json()["code"] == "method_not_allowed"
     assert response["Allow"] == "GET, POST, HEAD"
+
+
+# --- what a report says of the recipient's account at the provider ---------------------------------------------------
+
+
+def is_noted():
+    return NoAccount.objects.exists()
+
+
+def test_that_there_is_no_account_is_taken_back_by_a_delivery_and_not_noted_again(client, provider, sent):
+    failed = {"id": "id-1", "status": "failed", "no_account": True, "word": "131026"}
+    report(client, provider, **failed)
+    assert is_noted()
+    report(client, provider, id="id-1", status="success", word="delivered")
+    assert (status(sent), is_noted()) == ("failed", False)
+    report(client, provider, **failed)
+    assert not is_noted()
+
+
+@pytest.mark.parametrize("word", ["no_account", "opted_out"])
+def test_a_failure_after_the_delivery_says_nothing_of_the_account(client, provider, sent, word):
+    report(client, provider, id="id-1", status="success", word="delivered")
+    report(client, provider, id="id-1", status="failed", word="131026", **{word: True})
+    assert not is_noted()
+
+
+def test_a_repeated_report_does_not_begin_the_day_anew(client, provider, sent):
+    for moment in ("2026-01-01T00:00Z", None):
+        report(client, provider, id="id-1", status="failed", no_account=True, word="131026")
+        if moment:
+            NoAccount.objects.update(noted_at=moment)
+    assert NoAccount.objects.get().noted_at.year == 2026 and NoAccount.objects.get().noted_at.month == 1
+
+
+def test_a_lifted_suppression_is_not_renewed_by_the_same_report(client, provider, sent):
+    bounced = {"id": "id-1", "status": "failed", "suppressed": True, "word": "bounced"}
+    report(client, provider, **bounced)
+    Suppression.objects.update(lifted_at=timezone.now())
+    report(client, provider, **bounced)
+    assert not Suppression.objects.filter(lifted_at=None).exists()
+
+
+@pytest.mark.parametrize("has_fallen_back", [False, True])
+def test_a_right_code_takes_the_note_back_where_it_can_have_come_over_that_provider_alone(
+    api, client, outbox, project, has_fallen_back
+):
+    project.provider("messenger_b", name="wa")
+    wa = Provider.objects.get(name="wa")
+    outbox.answer("wa", Result.accepted("id-wa"))
+    session = api.create(type="messenger_b").data["session_id"]
+    assert outbox.messages
+    report(client, wa, id="id-wa", status="failed", no_account=True, word="131026")
+    assert is_noted()
+    if has_fallen_back:
+        api.send(session, "sms")
+    assert outbox.messages
+    assert api.check(session, outbox.code).status_code == 200
+    assert is_noted() is has_fallen_back
+
+
+def test_feedback_that_the_user_got_in_takes_the_note_back(api, client, provider, sent):
+    report(client, provider, id="id-1", status="failed", no_account=True, word="131026")
+    assert api.report_verified(message_id=sent.pk).status_code == 200
+    assert not is_noted()
+
+
+# --- opt-outs at one provider ----------------------------------------------------------------------------------------
+
+OPTED_OUT = Result(Outcome.OPTED_OUT, error="Vendor: the recipient has opted out (406).", provider_status="406")
+
+
+def test_an_opt_out_at_one_provider_leaves_the_turn_to_the_next_and_bars_nobody(api, outbox, project):
+    project.provider("sms", "sms second", priority=200)
+    outbox.answer("sms first", OPTED_OUT)
+    api.manual_send()
+    assert outbox.names[-1] == "sms second"
+    api.manual_send()
+    assert outbox.names == ["sms second"] * 2
+    assert not Suppression.objects.exists()
+
+
+def test_an_only_provider_that_called_it_an_opt_out_is_asked_again(api, outbox):
+    outbox.answer("sms first", OPTED_OUT)
+    first = api.manual_send().data["message_id"]
+    assert outbox.messages == []
+    assert status(Message.objects.get(pk=first)) == "failed"
+    assert api.manual_send().status_code == 200
+    assert len(outbox.messages) == 1
+
+
+def test_a_reported_opt_out_is_that_providers(client, provider, sent):
+    report(client, provider, id="id-1", status="failed", opted_out=True, word="UserInBlackList")
+    assert (is_noted(), Suppression.objects.exists()) == (True, False)
+
+
+@pytest.mark.parametrize(("opted_out", "others", "is_told"), [(3, 0, True), (3, 3, False), (2, 0, False)])
+def test_the_owner_is_told_where_most_refusals_of_a_provider_are_opt_outs(api, outbox, opted_out, others, is_told):
+    results = [OPTED_OUT] * opted_out + [Result(Outcome.REFUSED, error="No such number.")] * others
+    for number, result in enumerate(reversed(results)):
+        outbox.answer("sms first", result)
+        api.manual_send(to=f"+49151123456{number:02}")
+        assert outbox.messages == []
+    assert Alert.objects.filter(title__contains="opted out").count() == is_told
+
+
+def test_a_get_that_says_nothing_is_answered_and_changes_nothing(client, provider, sent):
+    path = urlsplit(hook_url(provider)).path
+    assert client.get(path).status_code == 200
+    assert (client.get(f"{path}?x=1").status_code, client.get(f"{path}-wrong").status_code) == (401, 404)
+    assert status(sent) == "sent"
+
+
+def test_the_owner_is_told_once_that_no_more_reports_will_come(provider):
+    for _ in range(2):
+        receipts.apply_report(provider, HookReply((ReportsEnded(),)))
+    assert Alert.objects.get().title == "sms first sends no more delivery reports"
+
+
+# --- several readings of an id ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def two_sent(api, outbox):
+    """Two messages that await their receipts, known to the provider as 4097 and 1001."""
+    outbox.answer("sms first", Result.accepted("4097"), Result.accepted("1001"))
+    ids = []
+    for to in ("+4915112345601", "+4915112345602"):
+        ids.append(api.manual_send(to=to).data["message_id"])
+        assert outbox.messages
+    return [Message.objects.get(pk=pk) for pk in ids]
+
+
+def test_of_the_readings_of_an_id_the_first_of_ours_counts(provider, sent):
+    receipts.apply_receipts(provider, [Receipt(ReceiptStatus.SUCCESS, "4711", other_ids=("0815", "id-1"))])
+    assert status(sent) == "success"
+    assert not DeliveryAttempt.objects.exclude(provider_message_id="id-1").exists()
+
+
+@pytest.mark.parametrize(("phone", "place"), [("", 0), ("015112345601", 0), ("4915112345602", 1), ("4930123456", 0)])
+def test_of_two_messages_that_an_id_may_mean_the_one_to_the_number_counts(provider, two_sent, phone, place):
+    receipts.apply_receipts(provider, [Receipt(ReceiptStatus.SUCCESS, "4097", other_ids=("1001",), phone=phone)])
+    assert status(two_sent[place]) == "success"
+    assert status(two_sent[1 - place]) == "sent"
+
+
+@pytest.mark.parametrize(("phone", "ends_as"), [("4915112345678", "success"), ("4915199999999", "sent")])
+def test_what_a_user_may_have_written_counts_for_messages_to_them_alone(provider, sent, phone, ends_as):
+    receipts.apply_receipts(provider, [Receipt(ReceiptStatus.SUCCESS, "id-1", phone=phone, is_for_phone=True)])
+    assert status(sent) == ends_as

@@ -47,6 +47,9 @@ class Adapter(base.Adapter):
             message_id=told.get("message_id"),
             error=told.get("error", ""),
             is_suppressed=told.get("suppressed", False),
+            is_no_account=told.get("no_account", False),
+            is_opted_out=told.get("opted_out", False),
+            provider_status=told.get("word", ""),
         )
         return base.HookReply(events=(receipt,))
 

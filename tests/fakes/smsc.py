@@ -16,7 +16,18 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from providers.smpp.pdu import RESPONSE, Command, Pdu, ShortMessage, SmppAddress, Status, Tag, Unreadable, take
+from providers.smpp.pdu import (
+    RESPONSE,
+    TLV_HEADER,
+    Command,
+    Pdu,
+    ShortMessage,
+    SmppAddress,
+    Status,
+    Tag,
+    Unreadable,
+    take,
+)
 from tests.live import free_port
 
 BINDS = (Command.BIND_TRANSCEIVER, Command.BIND_TRANSMITTER, Command.BIND_RECEIVER)
@@ -112,11 +123,11 @@ class Smsc:
     def bound(self) -> list[Peer]:
         return [peer for peer in list(self.peers) if peer.kind is not None]
 
-    def deliver(self, *bodies: ShortMessage | bytes) -> None:
+    def deliver(self, *bodies: ShortMessage | bytes, command: Command = Command.DELIVER_SM) -> None:
         """Over a connection that receives."""
         peer = next(peer for peer in self.bound() if peer.kind != Command.BIND_TRANSMITTER)
         for body in bodies:
-            peer.send(Pdu(Command.DELIVER_SM, next(peer.sequences), bytes(body)))
+            peer.send(Pdu(command, next(peer.sequences), bytes(body)))
 
     def drop(self, peer: Peer) -> None:
         with contextlib.suppress(OSError):
@@ -176,7 +187,7 @@ class Smsc:
         elif pdu.command == Command.UNBIND:
             peer.has_unbound = True
             peer.send(Pdu(pdu.command | RESPONSE, pdu.sequence))
-        elif pdu.command == Command.DELIVER_SM_RESP:
+        elif pdu.command in (Command.DELIVER_SM_RESP, Command.DATA_SM | RESPONSE):
             self.answers.append(pdu.status)
             receipt = peer.owed.pop(pdu.sequence, None)
             if receipt and pdu.status == Status.RECEIVER_TEMPORARY:
@@ -223,6 +234,13 @@ def by_text(identity: str, message: ShortMessage, **fields: str) -> ShortMessage
 def by_tlvs(identity: str, message: ShortMessage, state: int = 2) -> ShortMessage:
     tlvs = {Tag.RECEIPTED_MESSAGE_ID: identity.encode() + b"\0", Tag.MESSAGE_STATE: bytes((state,))}
     return ShortMessage(message.destination, message.source, esm_class=0x04, tlvs=tlvs)
+
+
+def by_data(identity: str, message: ShortMessage, stat: str = "DELIVRD") -> bytes:
+    """The same text as the body of ``data_sm``, of no class."""
+    content = receipt_text(identity, stat)
+    head = b"\0" + bytes(message.destination) + bytes(message.source) + bytes(3)
+    return head + TLV_HEADER.pack(Tag.MESSAGE_PAYLOAD, len(content)) + content
 
 
 NOBODY = ShortMessage(SmppAddress("Shop"), SmppAddress("4915112345678", 1, 1))

@@ -21,8 +21,8 @@ log = logging.getLogger(__name__)
 class ProviderHookView(ApiView):
     """A provider's hook. A wrong path is 404, a forged call 401, an unreadable one 400, a genuine one 200.
 
-    HEAD at the right path is 200 and has no effect. Vendors use it to validate the URL when it is entered, some before
-    they show the key that they will sign with.
+    HEAD at the right path, and a GET that says nothing, are 200 and have no effect. Vendors use them to validate the
+    URL when it is entered, some before they show the key that they will sign with.
 
     Signatures are computed over our configured public address, never over the host that the caller names.
     """
@@ -44,6 +44,8 @@ class ProviderHookView(ApiView):
             provider_uuid, secret, client_address=client_address(request), size=announced_length(request)
         )
         body = read_body(request, request, settings.HOOK_MAX_BYTES)
+        if request.method == "GET" and not body and not request.META.get("QUERY_STRING"):
+            return HttpResponse()
         try:
             reply = receipts.handle_hook(provider, _hook_request(request, body))
         except HookForged:

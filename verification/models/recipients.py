@@ -108,7 +108,10 @@ class Subscription(models.Model):
 
 
 class NoAccount(models.Model):
-    """A provider said that the recipient is not on its messenger; it is not asked again for 24 hours."""
+    """A provider said that the recipient is not on its messenger, or has opted out there. It holds for 24 hours.
+
+    What arrives over the provider, and a code that can have come over it alone, takes the note back.
+    """
 
     recipient = models.ForeignKey(Recipient, on_delete=models.CASCADE)
     provider = models.ForeignKey("verification.Provider", on_delete=models.CASCADE)

@@ -26,7 +26,7 @@ class ClaimedMessage(NamedTuple):
     unknown_at: list[int]  # providers that may have sent it
     recipient_id: int
     accounts: dict[str, str]  # the recipient's account at each bot, by the provider's id
-    no_account_at: list[int]  # providers that said within a day that the recipient has no account
+    no_account_at: list[int]  # providers that said within a day that the recipient has no account, or opted out
     is_handed_over: bool
 
 

@@ -64,12 +64,14 @@ class Reports:
     def __init__(self):
         self.receipts: list[Receipt] = []
         self.fails = 0
+        self.knows_none = False
 
-    def __call__(self, reply: HookReply) -> None:
+    def __call__(self, reply: HookReply) -> int:
         if self.fails:
             self.fails -= 1
             raise ConnectionError("the database does not answer")
         self.receipts += reply.events
+        return len(reply.events) if self.knows_none else 0
 
 
 @pytest.fixture
@@ -402,8 +404,75 @@ def test_a_receipt_s_own_fields_come_before_its_text():
     tlvs = {Tag.RECEIPTED_MESSAGE_ID: b"7\0\0", Tag.MESSAGE_STATE: b"\x05"}
     message = ShortMessage(SmppAddress(""), SmppAddress(""), fake.receipt_text("8"), esm_class=0, tlvs=tlvs)
     assert read(message) == Receipt(
-        ReceiptStatus.FAILED, "7", error="The operator could not deliver it (UNDELIV).", provider_status="UNDELIV 000"
+        ReceiptStatus.FAILED,
+        "7",
+        error="The operator could not deliver it (UNDELIV).",
+        provider_status="UNDELIV 000",
+        other_ids=("8",),
     )
+
+
+@pytest.mark.parametrize("esm_class", [0x00, 0x03, 0x08, 0x10, 0x40])
+@pytest.mark.parametrize("stat", ["DELIVRD", "FAILED"])
+def test_a_receipt_is_read_whatever_its_class(esm_class, stat):
+    header = b"\x05\x00\x03\x07\x01\x01" if esm_class & 0x40 else b""
+    message = ShortMessage(
+        SmppAddress("4915112345678", 1, 1),
+        SmppAddress("Shop"),
+        header + fake.receipt_text("ab-1", stat),
+        esm_class=esm_class,
+    )
+    receipt = read(message)
+    status = ReceiptStatus.SUCCESS if stat == "DELIVRD" else ReceiptStatus.FAILED
+    assert (receipt.status, receipt.provider_message_id, receipt.phone) == (status, "ab-1", "4915112345678")
+    assert receipt.is_for_phone is not bool(esm_class & 0x3C)
+
+
+def test_a_receipt_is_read_from_data_sm():
+    receipt = answers.read_delivered(Pdu(Command.DATA_SM, 1, fake.by_data("ab-1", fake.NOBODY)), ids="same")
+    assert (receipt.status, receipt.provider_message_id) == (ReceiptStatus.SUCCESS, "ab-1")
+
+
+def test_a_state_alone_goes_with_the_texts_id():
+    message = ShortMessage(SmppAddress(""), SmppAddress(""), b"id:ab-1", tlvs={Tag.MESSAGE_STATE: b"\x09"})
+    assert (read(message).status, read(message).provider_message_id) == (ReceiptStatus.FAILED, "ab-1")
+
+
+def test_a_state_that_says_nothing_leaves_the_word_to_the_text():
+    message = ShortMessage(
+        SmppAddress(""), SmppAddress(""), fake.receipt_text("1"), esm_class=4, tlvs={Tag.MESSAGE_STATE: b"\x07"}
+    )
+    assert read(message).status is ReceiptStatus.SUCCESS
+
+
+@pytest.mark.parametrize("stat", ["ENROUTE", "UNDELIV", "EXPIRED"])
+def test_an_intermediate_notification_ends_nothing(stat):
+    message = ShortMessage(SmppAddress(""), SmppAddress(""), fake.receipt_text("1", stat), esm_class=0x20)
+    assert read(message).status is ReceiptStatus.SENT
+
+
+@pytest.mark.parametrize(
+    ("ids", "given", "tlv", "text"),
+    [
+        ("hex_then_decimal", "39f99dd8", "", "39f99dd8"),
+        ("hex_then_decimal", "39f99dd8", "", "972660184"),
+        ("hex_then_decimal", "39f99dd8", "39F99DD8", "39f99dd8"),
+        ("hex_then_decimal", "39f99dd8", "972660184", "39f99dd8"),
+        ("hex_then_decimal", "39f99dd8", "other", "972660184"),
+        ("decimal_then_hex", "972660184", "", "972660184"),
+        ("decimal_then_hex", "972660184", "972660184", "39f99dd8"),
+        ("same", "39f99dd8", "", "972660184"),
+        ("same", "39F99DD8", "972660184", ""),
+        ("same", "972660184", "", "39f99dd8"),
+        ("same", "1001", "other", "1001"),
+    ],
+)
+def test_an_id_is_read_in_every_form(ids, given, tlv, text):
+    kept = answers.comparable(given, ids, is_given=True)
+    tlvs = {Tag.RECEIPTED_MESSAGE_ID: tlv.encode() + b"\0"} if tlv else {}
+    content = fake.receipt_text(text) if text else b"stat:DELIVRD"
+    receipt = read(ShortMessage(SmppAddress(""), SmppAddress(""), content, esm_class=4, tlvs=tlvs), ids)
+    assert kept in (receipt.provider_message_id, *receipt.other_ids)
 
 
 @pytest.mark.parametrize(
@@ -486,6 +555,13 @@ def test_a_receipt_that_could_not_be_stored_is_asked_for_again(connect, smsc, re
         smsc.deliver(fake.by_text("9", fake.NOBODY))
         wait_until(lambda expected=status: smsc.answers[-1:] == [expected], "it is answered")
     assert len(reports.receipts) == 1
+
+
+def test_receipts_over_data_sm_are_taken(connect, smsc, reports):
+    connect()
+    smsc.deliver(fake.by_data("9", fake.NOBODY), command=Command.DATA_SM)
+    wait_until(lambda: smsc.answers == [Status.OK], "it is answered")
+    assert [receipt.provider_message_id for receipt in reports.receipts] == ["9"]
 
 
 def test_what_is_no_receipt_is_answered_and_dropped(connect, smsc, reports):
@@ -686,6 +762,14 @@ def test_check_tells_of_the_binds_that_are_up(build, connect, smsc):
     assert not adapter.check().is_ok
     # Those of other settings are not taken for ours.
     assert build(host="127.0.0.1", port=smsc.port, tls=False).check().detail.startswith("The message centre accepted")
+
+
+def test_check_tells_that_receipts_come_and_none_is_for_us(build, connect, smsc, reports):
+    adapter = build(host="127.0.0.1", port=smsc.port, tls=False)
+    connect()
+    for reports.knows_none in (True, False):
+        smsc.deliver(fake.by_text("9", fake.NOBODY))
+        wait_until(lambda: ("none names our" in adapter.check().detail) is reports.knows_none, "it is told")
 
 
 @pytest.mark.parametrize(

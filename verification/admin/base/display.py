@@ -34,6 +34,7 @@ OUTCOMES = {  # of an attempt, as the adapters name them
     "refused": gettext_lazy("Refused"),
     "declined": gettext_lazy("Declined"),
     "no_account": gettext_lazy("No account"),
+    "opted_out": gettext_lazy("Opted out"),
     "misconfigured": gettext_lazy("Misconfigured"),
     "out_of_funds": gettext_lazy("Out of funds"),
     "postponed": gettext_lazy("Postponed"),

@@ -92,10 +92,10 @@ def _open(row: Provider, adapter: Adapter) -> None:
         log.error("a provider is not connected: its adapter failed", extra=fields)
 
 
-def _act_on(row: Provider, reply: HookReply) -> None:
+def _act_on(row: Provider, reply: HookReply) -> int:
     """Act on a report. Its thread lives as long as the provider's connection; a broken database connection ends."""
     try:
-        receipts.apply_report(row, reply)
+        return receipts.apply_report(row, reply)
     finally:
         close_old_connections()
 

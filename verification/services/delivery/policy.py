@@ -25,6 +25,7 @@ POLICY: dict[Outcome, Policy] = {
     Outcome.ACCEPTED: Policy(may_have_sent=True, is_fault=False),
     Outcome.REFUSED: Policy(is_fault=False),
     Outcome.NO_ACCOUNT: Policy(is_fault=False),
+    Outcome.OPTED_OUT: Policy(next_provider=True),
     Outcome.NOT_APPLICABLE: Policy(next_provider=True),
     Outcome.DECLINED: Policy(next_provider=True, tells_owner=True),
     Outcome.POSTPONED: Policy(next_provider=True, again=True),

@@ -8,9 +8,10 @@ import time
 import uuid
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 
 from providers import registry
-from providers.base import Consent, HookReply, HookRequest, Receipt, ReceiptStatus
+from providers.base import Consent, HookReply, HookRequest, Receipt, ReceiptStatus, ReportsEnded
 from providers.errors import HookUnreadable
 from providers.parsing import prices
 from verification import sql
@@ -25,6 +26,7 @@ from verification.models.messages import (
     PROVIDER_STATUS_MAX_LENGTH,
 )
 from verification.services.delivery import record
+from verification.services.notifications import provider_alerts
 from verification.services.protection import hook_limits, suppressions
 from verification.services.providers.accounts import adapter_of, hook_secret_of
 from verification.services.records import traceparents
@@ -97,23 +99,25 @@ def handle_hook(provider: Provider, request: HookRequest) -> HookReply:
     return reply
 
 
-def apply_report(provider: Provider, reply: HookReply) -> None:
-    """Act on a verified call. A repeated call changes nothing.
+def apply_report(provider: Provider, reply: HookReply) -> int:
+    """Act on a verified call, and return how many receipts name no message of ours. A repeated call changes nothing.
 
     Statuses only go forward, and what users did in a bot is stored once, for a worker to act on. Raises
     ``service_unavailable`` if too many updates of the bot wait already; the provider then reports again.
     """
-    others = [event for event in reply.events if not isinstance(event, (Receipt, Consent))]
+    others = [event for event in reply.events if not isinstance(event, (Receipt, Consent, ReportsEnded))]
     if others:
         bot_updates.store(provider, others, key=reply.dedup_key)
     for event in reply.events:
         if isinstance(event, Consent):
             suppressions.apply_consent(provider, event)
-    apply_receipts(provider, [event for event in reply.events if isinstance(event, Receipt)])
+        elif isinstance(event, ReportsEnded):
+            provider_alerts.alert_reports_ended(provider)
+    return apply_receipts(provider, [event for event in reply.events if isinstance(event, Receipt)])
 
 
-def apply_receipts(provider: Provider, receipts: Sequence[Receipt]) -> None:
-    """Act on the receipts of a verified call. A receipt for a message that is not ours changes nothing.
+def apply_receipts(provider: Provider, receipts: Sequence[Receipt]) -> int:
+    """Act on the receipts of a verified call. One for a message that is not ours changes nothing; return their number.
 
     Raises :class:`providers.errors.HookUnreadable` for more than ``MAX_RECEIPTS``. Raises ``service_unavailable``
     if too many calls with unknown receipts come at once; the provider then reports again.
@@ -124,10 +128,11 @@ def apply_receipts(provider: Provider, receipts: Sequence[Receipt]) -> None:
     if unknown:
         _wait_for_acceptances(provider)
         # Look again even if nothing was under way: the acceptance may have been recorded since the first look.
-        still_unknown = _record_all_known(provider, unknown)
-        if still_unknown:
-            fields = {"provider": provider.pk, "provider_name": provider.name, "receipts": len(still_unknown)}
-            log.info("delivery reports name unknown messages", extra=fields)
+        unknown = _record_all_known(provider, unknown)
+    if unknown:
+        fields = {"provider": provider.pk, "provider_name": provider.name, "receipts": len(unknown)}
+        log.info("delivery reports name unknown messages", extra=fields)
+    return len(unknown)
 
 
 def _wait_for_acceptances(provider: Provider) -> None:
@@ -156,12 +161,7 @@ def _record_all_known(provider: Provider, receipts: Sequence[Receipt]) -> list[R
 
 
 def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Receipt]:
-    ids = [_identity(receipt) for receipt in receipts]
-    ours = [receipt.message_id for receipt in receipts]
-    found = sql.call_many(
-        ReportedMessage, "find_reported", provider=provider.pk, provider_message_ids=ids, messages=ours
-    )
-    messages = {row.place - 1: row.message_id for row in found}
+    receipts, messages = _find_reported(provider, receipts)
     # One transaction for each receipt: two calls that hold the rows of many messages could wait for each other.
     for place, message_id in messages.items():
         # In the message's trace, whatever else the call reports; the vendor's call has a trace of its own.
@@ -171,9 +171,47 @@ def _record_known(provider: Provider, receipts: Sequence[Receipt]) -> list[Recei
     return [receipt for place, receipt in enumerate(receipts) if place not in messages]
 
 
+def _find_reported(provider: Provider, receipts: Sequence[Receipt]) -> tuple[list[Receipt], dict[int, int]]:
+    """Return the receipts, each with the reading of its id that is ours, and the message of each by its place."""
+    readings = [
+        (place, reading)
+        for place, receipt in enumerate(receipts)
+        for reading in (receipt, *(replace(receipt, provider_message_id=other) for other in receipt.other_ids))
+    ]
+    found = sql.call_many(
+        ReportedMessage,
+        "find_reported",
+        provider=provider.pk,
+        provider_message_ids=[_identity(reading) for _, reading in readings],
+        messages=[reading.message_id for _, reading in readings],
+    )
+    candidates: dict[int, list[tuple[Receipt, int]]] = {}
+    for row in sorted(found, key=lambda row: row.place):
+        place, reading = readings[row.place - 1]
+        candidates.setdefault(place, []).append((reading, row.message_id))
+    chosen = list(receipts)
+    messages = {}
+    for place, several in candidates.items():
+        if (one := _the_one(several)) is not None:
+            chosen[place], messages[place] = one
+    return chosen, messages
+
+
+def _the_one(candidates: list[tuple[Receipt, int]]) -> tuple[Receipt, int] | None:
+    """Return the first reading, but of several messages the one to the number that the report tells."""
+    receipt = candidates[0][0]
+    ids = {message_id for _, message_id in candidates}
+    if not receipt.phone or (len(ids) == 1 and not receipt.is_for_phone):
+        return candidates[0]
+    addresses = Message.objects.filter(pk__in=ids).values_list("pk", "recipient__address")
+    to_phone = {pk for pk, address in addresses if address.endswith(receipt.phone.lstrip("0"))}
+    fitting = [candidate for candidate in candidates if candidate[1] in to_phone]
+    return next(iter(fitting or ([] if receipt.is_for_phone else candidates)), None)
+
+
 def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
     price = receipt.price and prices.price(receipt.price.amount, receipt.price.currency)
-    is_changed = sql.value(
+    taken = sql.call(
         "take_receipt",
         provider=provider.pk,
         provider_message_id=_identity(receipt),
@@ -184,9 +222,10 @@ def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
         price=price and price.amount,
         currency=price and price.currency,
     )
-    if is_changed and metrics.is_on():
+    if taken.is_changed and metrics.is_on():
         _count(provider, receipt, message_id)
-    if not receipt.is_suppressed and not receipt.is_no_account:
+    is_about_account = receipt.is_no_account or receipt.is_opted_out
+    if not (taken.is_new and receipt.is_suppressed) and not (taken.is_believed and is_about_account):
         return
     message = Message.objects.filter(pk=message_id).first()
     if message is None:  # erased since it was found
@@ -198,8 +237,10 @@ def _record(provider: Provider, receipt: Receipt, message_id: int) -> None:
             channel=message.channel,
             reason=receipt.error,
         )
-    if receipt.is_no_account:
+    if is_about_account:
         sql.call("note_no_account", recipient=message.recipient_id, provider=provider.pk)
+    if receipt.is_opted_out:
+        provider_alerts.alert_opt_outs(message.project_id, provider.pk, provider.name, provider.project_id is None)
 
 
 def _count(provider: Provider, receipt: Receipt, message_id: int) -> None:

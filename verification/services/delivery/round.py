@@ -18,7 +18,7 @@ from verification.core import metrics, tracing
 from verification.core.addresses import Address, NumberType, country_of, kind_of
 from verification.core.caching import FreshCache
 from verification.core.crypto import DecryptionFailed, KeyUnknown
-from verification.models import Choice, MessageStatus, Subscription
+from verification.models import ChannelType, Choice, MessageStatus, Subscription
 from verification.services.delivery import record
 from verification.services.delivery.call import call_provider, log_fields, record_failure
 from verification.services.delivery.compose import addressed, compose
@@ -49,6 +49,8 @@ MAX_CLAIMS = 100_000  # more than a message's claims, so that no two rounds of a
 UNCONFIRMED_SECONDS = 600  # that a message which may have been sent waits for a receipt: as long as a manual send lives
 
 NO_PROVIDER = gettext_noop("No active provider serves this channel.")
+
+_MESSENGERS = frozenset({ChannelType.MESSENGER_A, ChannelType.MESSENGER_B})
 
 _projects: FreshCache[int, ProjectConfig | None] = FreshCache()
 
@@ -161,7 +163,18 @@ class Round:
         self._give_back_or_end()
 
     def _next_providers(self, had_their_turn: set[int]) -> Order:
-        """Choose again each time: the earlier providers may have taken many seconds."""
+        """Choose again each time: the earlier providers may have taken many seconds.
+
+        A provider where the recipient has no account is not asked. One where they opted out is asked after all others:
+        what it says may be about the account's sender, and its refusal costs nothing.
+        """
+        had = {*self.message.unknown_at, *had_their_turn}
+        order = self._order({*had, *self.message.no_account_at})
+        if order.providers or self.message.channel in _MESSENGERS or not self.message.no_account_at:
+            return order
+        return self._order(had)
+
+    def _order(self, left_out: set[int]) -> Order:
         message, project = self.message, self._project()
         channel = project and project.channels.get(message.channel)
         return providers_for(
@@ -170,7 +183,7 @@ class Round:
             address=message.address,
             country=self.country,
             pinned_id=message.pinned_provider_id,
-            left_out={*message.unknown_at, *message.no_account_at, *had_their_turn},
+            left_out=left_out,
             accounts=message.accounts,
             routing=channel.routing if channel else FIXED_ORDER,
             seed=self.seed,
@@ -285,13 +298,17 @@ class Round:
                 channel=message.channel,
                 reason=result.error,
             )
-        if result.outcome is Outcome.NO_ACCOUNT:
+        if result.outcome in (Outcome.NO_ACCOUNT, Outcome.OPTED_OUT):
             sql.call("note_no_account", recipient=message.recipient_id, provider=provider.id)
+            if result.outcome is Outcome.OPTED_OUT:
+                provider_alerts.alert_opt_outs(message.project_id, provider.id, provider.name, provider.is_system)
         elif result.outcome is Outcome.REFUSED and provider.adapter.needs_start:
             # The user has blocked the bot, or is gone; the messenger tells us when that changes.
             Subscription.objects.filter(provider_id=provider.id, recipient_id=message.recipient_id).update(
                 is_active=False
             )
+        elif result.is_delivered and provider.id in message.no_account_at:
+            sql.call("take_back_no_account", recipient=message.recipient_id, provider=provider.id)
         if policy.is_fault is not False or policy.is_paused:
             self.complaints.append((provider, result))
         elif provider.open_until is not None:

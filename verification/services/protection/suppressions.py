@@ -14,7 +14,7 @@ from providers.base import Consent
 from verification import sql
 from verification.core import crypto
 from verification.core.addresses import AddressInvalid, parse_address
-from verification.models import Message, Provider, Suppression
+from verification.models import Message, NoAccount, Provider, Suppression
 
 log = logging.getLogger(__name__)
 
@@ -76,3 +76,5 @@ def _lift_all(project_id: int, phone: str, channel: str) -> None:
     names = (phone, crypto.forgotten_address(project_id, phone))
     live = Suppression.objects.filter(recipient__project_id=project_id, channel=channel, lifted_at=None)
     live.filter(recipient__address__in=names).update(lifted_at=Now())
+    noted = NoAccount.objects.filter(recipient__project_id=project_id, provider__channel=channel)
+    noted.filter(recipient__address=phone).delete()

@@ -20,7 +20,7 @@
 -- `unknown_at`: the providers whose outcome for this message is not known. They are never asked again. (A worker that died
 -- with a lease recorded no outcome, so its message is tried once more, also at the same provider.)
 -- `accounts`, for messengers: the recipient's accounts by bot.
--- `no_account_at`, for messengers: the providers that said within the last day that the recipient has no account.
+-- `no_account_at`: the providers that said within the last day that the recipient has no account, or has opted out.
 CREATE OR REPLACE FUNCTION claim_messages(
     p_message bigint, p_limit integer, p_lease_seconds integer, p_idle_seconds double precision, p_is_connected boolean,
     p_full_projects bigint[], p_others_only boolean
@@ -137,17 +137,16 @@ BEGIN
             manual_code, pinned_provider_id, lives_seconds, is_over, recipient_id, is_handed_over,
             unknown_at;
         accounts := '{}';
-        no_account_at := '{}';
+        no_account_at := ARRAY(
+            SELECT noted.provider_id FROM verification_noaccount AS noted
+            WHERE noted.recipient_id = claim_messages.recipient_id AND noted.noted_at > v_now - interval '24 hours'
+        );
         IF channel IN ('messenger_a', 'messenger_b') THEN
             accounts := coalesce((
                 SELECT jsonb_object_agg(subscription.provider_id, subscription.account_id)
                 FROM verification_subscription AS subscription
                 WHERE subscription.recipient_id = claim_messages.recipient_id AND subscription.is_active
             ), '{}');
-            no_account_at := ARRAY(
-                SELECT noted.provider_id FROM verification_noaccount AS noted
-                WHERE noted.recipient_id = claim_messages.recipient_id AND noted.noted_at > v_now - interval '24 hours'
-            );
         END IF;
         RETURN NEXT;
     END LOOP;

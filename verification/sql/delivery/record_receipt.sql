@@ -40,19 +40,36 @@ $$;
 -- forward. A failure at one provider ends nothing while another has the message, may have it, or is about to be asked;
 -- the attempt remembers it, so that the message fails with the last of them. The message's row is locked first, so that
 -- of a failure and the end of a round, or of two failures, the later one sees the earlier.
--- Returns whether the message's status changed.
+-- Returns whether the message's status changed (`is_changed`), whether the report tells anything that no earlier one did
+-- (`is_new`), and whether it is to be believed about the recipient's account at the provider (`is_believed`): a failure is,
+-- if it is the first and the provider has not delivered the message. The first delivery takes back what `note_no_account` noted.
 CREATE OR REPLACE FUNCTION take_receipt(
     p_provider bigint, p_provider_message_id text, p_message bigint, p_status text, p_error text, p_provider_status text,
-    p_price numeric, p_currency text
-) RETURNS boolean LANGUAGE plpgsql AS $$
+    p_price numeric, p_currency text, OUT is_changed boolean, OUT is_new boolean, OUT is_believed boolean
+) LANGUAGE plpgsql AS $$
 DECLARE
     v_usual_wait constant integer := 600;  -- seconds
+    v_message record;
     v_status text;
-    v_is_changed boolean := false;
+    v_said text;
     v_is_free boolean;
+    v_is_delivered boolean;
+    v_is_first boolean := false;  -- that the provider failed with the message
 BEGIN
-    SELECT status INTO v_status FROM verification_message WHERE id = p_message FOR NO KEY UPDATE;
+    is_changed := false;
+    SELECT status, provider_id, recipient_id INTO v_message
+    FROM verification_message WHERE id = p_message FOR NO KEY UPDATE;
+    v_status := v_message.status;
+    SELECT provider_status INTO v_said FROM verification_deliveryattempt
+    WHERE message_id = p_message AND provider_id = p_provider
+    ORDER BY id DESC LIMIT 1;
+    is_new := v_said IS DISTINCT FROM left(p_provider_status, 100);
     IF p_status IN ('failed', 'expired') THEN
+        v_is_first := EXISTS (
+            SELECT FROM verification_deliveryattempt
+            WHERE message_id = p_message AND provider_id = p_provider AND outcome IN ('accepted', 'unknown')
+              AND failed_at IS NULL
+        );
         UPDATE verification_deliveryattempt SET failed_at = coalesce(failed_at, clock_timestamp())
         WHERE message_id = p_message AND provider_id = p_provider AND outcome IN ('accepted', 'unknown', 'unclear')
           AND (p_provider_message_id IS NULL OR provider_message_id IS NULL
@@ -65,7 +82,7 @@ BEGIN
           AND other.outcome IN ('accepted', 'unknown', 'unclear')
           AND other.failed_at IS NULL
     )) THEN
-        v_is_changed := finish_message(
+        is_changed := finish_message(
             p_message, NULL, p_status, nullif(p_error, ''), v_usual_wait, p_provider, NULL, NULL,
             p_provider_message_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL
         );
@@ -88,11 +105,41 @@ BEGIN
         SELECT max(id) FROM verification_deliveryattempt
         WHERE verification_deliveryattempt.message_id = p_message AND provider_id = p_provider
     );
-    RETURN v_is_changed;
+    v_is_first := v_is_first OR is_changed;
+    is_new := is_new OR v_is_first;
+    v_is_delivered := v_status = 'success' AND v_message.provider_id = p_provider;
+    is_believed := CASE WHEN p_status IN ('failed', 'expired') THEN v_is_first AND NOT v_is_delivered ELSE is_new END;
+    IF p_status = 'success' AND is_new AND NOT v_is_delivered THEN
+        PERFORM take_back_no_account(v_message.recipient_id, p_provider);
+    END IF;
 END
 $$;
 
--- Remember for a day that the recipient has no account on this provider's messenger.
+-- Forget what the provider said of the recipient: something has reached them over it. A note that another transaction is
+-- just writing is left, so that this waits for nobody.
+CREATE OR REPLACE FUNCTION take_back_no_account(p_recipient bigint, p_provider bigint) RETURNS void LANGUAGE sql AS $$
+    DELETE FROM verification_noaccount WHERE id IN (
+        SELECT id FROM verification_noaccount WHERE recipient_id = p_recipient AND provider_id = p_provider
+        FOR UPDATE SKIP LOCKED
+    )
+$$;
+
+-- Do so for the provider that carried these messages' code, now that it was entered. Of several, nobody knows which did.
+CREATE OR REPLACE FUNCTION code_has_arrived(p_recipient bigint, p_messages bigint[])
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    v_provider bigint;
+BEGIN
+    SELECT min(provider_id) INTO v_provider FROM verification_deliveryattempt
+    WHERE message_id = ANY (p_messages) AND outcome IN ('accepted', 'unknown')
+    HAVING count(DISTINCT provider_id) = 1;
+    IF FOUND THEN
+        PERFORM take_back_no_account(p_recipient, v_provider);
+    END IF;
+END
+$$;
+
+-- Remember for a day that the recipient has no account on this provider's messenger, or has opted out there.
 CREATE OR REPLACE FUNCTION note_no_account(p_recipient bigint, p_provider bigint) RETURNS void LANGUAGE sql AS $$
     INSERT INTO verification_noaccount (recipient_id, provider_id) VALUES (p_recipient, p_provider)
     ON CONFLICT (recipient_id, provider_id) DO UPDATE SET noted_at = now()

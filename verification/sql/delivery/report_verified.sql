@@ -41,6 +41,10 @@ BEGIN
     WHERE recipient_id = v_recipient AND (id = v_message.first_id OR fallback_of_id = v_message.first_id);
     UPDATE verification_recipient SET verified_channel = v_message.channel
     WHERE id = v_recipient AND verified_channel <> v_message.channel;
+    PERFORM code_has_arrived(v_recipient, ARRAY(
+        SELECT id FROM verification_message
+        WHERE recipient_id = v_recipient AND (id = v_message.first_id OR fallback_of_id = v_message.first_id)
+    ));
     PERFORM note_known(p_project, v_recipient, v_now);
     UPDATE verification_guardedsend SET verified_at = v_now
     WHERE message_id IN (

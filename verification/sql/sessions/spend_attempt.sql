@@ -81,6 +81,11 @@ BEGIN
         UPDATE verification_recipient
         SET verified_channel = v_session.channel, verified_at = v_now, language = v_session.language
         WHERE id = v_recipient.id;
+        IF EXISTS (SELECT FROM verification_noaccount WHERE recipient_id = v_recipient.id) THEN
+            PERFORM code_has_arrived(
+                v_recipient.id, ARRAY(SELECT id FROM verification_message WHERE session_id = p_session)
+            );
+        END IF;
         IF p_terms ? 'events' THEN
             PERFORM note_session_event(
                 p_terms -> 'events', 'session.verified', p_project, p_session, v_session.channel, '', ''

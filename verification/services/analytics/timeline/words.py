@@ -72,6 +72,11 @@ ANSWERS: dict[str, OutcomeWords] = {
         Tone.BAD,
         gettext_lazy("Offer this user another channel, such as SMS."),
     ),
+    Outcome.OPTED_OUT: OutcomeWords(
+        gettext_lazy("{name}: the recipient has opted out there"),
+        Tone.BAD,
+        gettext_lazy("If the user did not opt out, ask {name} about your sender, or add another provider."),
+    ),
     Outcome.MISCONFIGURED: OutcomeWords(
         gettext_lazy("{name} rejected the credentials, sender or text"),
         Tone.BAD,
