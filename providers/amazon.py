@@ -23,7 +23,7 @@ ACCOUNT = (
 BASE_URL = Setting("base_url", _("API URL"), SettingKind.URL, help=_("Leave empty for Amazon's default in the region."))
 
 Refusal = tuple[Outcome, str]
-OPTED_OUT: Refusal = (Outcome.REFUSED, "the recipient has opted out")
+OPTED_OUT: Refusal = (Outcome.OPTED_OUT, "the recipient has opted out")
 
 
 def account_errors(values: Mapping[str, Value]) -> dict[str, str]:
@@ -78,5 +78,4 @@ def _refusal(words: Iterable[str], label: str, refusals: Mapping[str, Refusal], 
         outcome,
         provider_status=word,
         retry_after=usual.retry_after,
-        is_suppressed=refusals[word] is OPTED_OUT,
     )

@@ -40,7 +40,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     403: (Outcome.REFUSED, "the recipient's number is not valid"),
     404: (Outcome.DECLINED, "this type of number is not supported"),
     405: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
-    IN_BLACKLIST: (Outcome.REFUSED, "the recipient has opted out"),
+    IN_BLACKLIST: (Outcome.OPTED_OUT, "the recipient has opted out"),
     407: (Outcome.DECLINED, "there is no route to the recipient"),
     409: (Outcome.DECLINED, "the recipient is on the operator's do-not-disturb list"),
     500: (Outcome.TEMPORARY, "Africa's Talking has a server error"),
@@ -69,7 +69,7 @@ _REASONS = {
     "DeliveryFailure": "the recipient's network did not deliver it",
     "DoNotDisturbRejection": "the recipient is on the operator's do-not-disturb list",
 }
-_SUPPRESSED = frozenset({"UserInBlackList"})
+_OPTED_OUT = frozenset({"UserInBlackList"})
 _SENT_TO_NOBODY = re.compile(r"sent to 0\b", re.IGNORECASE)
 _PHONE = re.compile(r"\+[0-9]{5,15}")
 
@@ -141,18 +141,18 @@ class Adapter(base.Adapter):
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         """Read one report, or the notice of an opt-out, which names a phone and a sender and no message."""
-        fields = hooks.form_fields(request.body)
+        fields = hooks.posted_fields(request)
         if "id" not in fields and {"phoneNumber", "senderId"} <= fields.keys():
-            phone = fields["phoneNumber"].strip()
+            phone = hooks.with_plus(str(fields["phoneNumber"]))
             is_phone = bool(_PHONE.fullmatch(phone))
             return base.HookReply((base.Consent(phone, is_given=False),) if is_phone else ())
         identity = answers.identity(fields.get("id"))
         if identity is None:
             raise HookUnreadable("the report names no message")
-        word = fields.get("status", "")
+        word = str(fields.get("status", ""))
         if word not in _STATUSES:
             return base.HookReply()
-        return base.HookReply((_receipt(word, identity, fields.get("failureReason", "")),))
+        return base.HookReply((_receipt(word, identity, str(fields.get("failureReason", ""))),))
 
     def _url(self, path: str) -> str:
         return f"{self.text('base_url').rstrip('/')}/version1/{path}"
@@ -189,7 +189,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
 def _explain(code: int | None) -> ProviderError:
     outcome, words = _ERRORS.get(code or 0, UNLISTED)
     text = f"Africa's Talking: {words} (status {code or 'missing'})"
-    return ProviderError(text, outcome, provider_status=str(code or ""), is_suppressed=code == IN_BLACKLIST)
+    return ProviderError(text, outcome, provider_status=str(code or ""))
 
 
 def _receipt(word: str, identity: str, reason: str) -> base.Receipt:
@@ -202,7 +202,7 @@ def _receipt(word: str, identity: str, reason: str) -> base.Receipt:
         provider_message_id=identity,
         error=f"Africa's Talking: {words} ({known or word})" if is_bad else "",
         provider_status=f"{word} {known}".rstrip(),
-        is_suppressed=known in _SUPPRESSED,
+        is_opted_out=known in _OPTED_OUT,
     )
 
 

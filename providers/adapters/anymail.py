@@ -159,18 +159,17 @@ class Adapter(base.Adapter):
         return self._name == AMAZON  # its subscription must be confirmed
 
     def verify_hook(self, request: base.HookRequest) -> None:
-        if not self._is_probe(request):
-            self._open_view(request)
+        self._open_view(request)
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        if self._is_probe(request):
-            return base.HookReply()
         view, django_request = self._open_view(request)
         try:
             with libraries.through_door(LibraryCall(self.http)):  # Amazon's subscription is confirmed by asking back
                 events = view.parse_events(django_request)
         except Exception:  # whatever a garbled call does to the library
             raise HookUnreadable("the report cannot be read") from None
+        if reports.has_ended(self._name, request):
+            return base.HookReply((base.ReportsEnded(),))
         found = (reports.read_receipt(self._name, event) for event in events)
         return base.HookReply(tuple(receipt for receipt in found if receipt is not None))
 
@@ -255,10 +254,6 @@ class Adapter(base.Adapter):
 
     def _explain(self, error: Exception | None, call: LibraryCall) -> ProviderError:
         return refusals.explain(self._name, error, call)
-
-    def _is_probe(self, request: base.HookRequest) -> bool:
-        """Return whether the service only asks if our address answers."""
-        return request.method == "GET" and self._service.asks_by_get
 
     def _open_view(self, request: base.HookRequest) -> tuple[Any, Any]:
         return reports.open_view(self._name, self.settings, request, amazon=self._amazon)

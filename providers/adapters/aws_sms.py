@@ -118,6 +118,7 @@ _REASONS = {
     "TEXT_SPAM": "the carrier blocked the message as spam",
     "TEXT_PROTECT_BLOCKED": "the account's protect configuration blocks it",
 }
+SUCCESSFUL = "TEXT_SUCCESSFUL"
 LIMIT = "TEXT_MESSAGE_MONTHLY_SPEND_LIMIT"
 
 
@@ -204,12 +205,18 @@ class Adapter(base.Adapter):
         sns.verify(call, self._certificate(sns.certificate_url(call, topic)))
 
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
-        """Read one event of the topic, or confirm our subscription to it."""
+        """Read one event of the topic, or confirm our subscription to it.
+
+        A failure that is not final only says that Amazon goes on trying. A handover to the carrier that is final is
+        the last that is told.
+        """
         call = hooks.json_object(request.body)
         if call.get("Type") == sns.CONFIRMATION:
             self._confirm(call)
             return base.HookReply()
-        event = hooks.json_object(str(call.get("Message")).encode("utf-8", "replace"))
+        if call.get("Type") == sns.ENDED:
+            return base.HookReply((base.ReportsEnded(),))
+        event = sns.unwrapped(hooks.json_object(str(call.get("Message")).encode("utf-8", "replace")))
         word = str(event.get("eventType"))
         if word not in _STATUSES:
             return base.HookReply()
@@ -217,6 +224,10 @@ class Adapter(base.Adapter):
         if identity is None:
             raise HookUnreadable("the report names no message")
         status, context = _STATUSES[word], event.get("context")
+        if event.get("isFinal") is False and status in hooks.NOT_DELIVERED:
+            status = ReceiptStatus.SENT
+        elif event.get("isFinal") is True and word == SUCCESSFUL:
+            status = ReceiptStatus.SUCCESS
         receipt = base.Receipt(
             status,
             provider_message_id=identity,

@@ -268,8 +268,7 @@ def _refusal(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
 
 def _read_receipt(request: base.HookRequest) -> tuple[str, str]:
     """Return the id and the status of a receipt. Raises :class:`HookUnreadable`."""
-    is_json = hooks.content_type(request) == "application/json"
-    fields: Mapping[str, Any] = hooks.json_object(request.body) if is_json else hooks.form_fields(request.body)
+    fields = hooks.posted_fields(request)
     identity = next((found for name in _ID_FIELDS if (found := answers.identity(fields.get(name)))), None)
     if identity is None or not re.fullmatch(r"[0-9A-Za-z-]{1,100}", identity):
         raise HookUnreadable("the delivery report names no message")

@@ -42,11 +42,11 @@ _RECEIPTS = {
 _REFUSALS: dict[int, tuple[Outcome, str]] = {
     6: (Outcome.DECLINED, "the recipient's network is not enabled for the account"),
     8: (Outcome.REFUSED, "the recipient's number is not valid"),
-    10: (Outcome.REFUSED, "the recipient has opted out"),
+    10: (Outcome.OPTED_OUT, "the recipient has opted out"),
     11: (Outcome.DECLINED, "the sender is not accepted there"),
     12: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
     13: (Outcome.MISCONFIGURED, "the sender is blocked"),
-    14: (Outcome.REFUSED, "the recipient's number is blocked"),
+    14: (Outcome.OPTED_OUT, "the recipient's number is blocked"),
     17: (Outcome.OUT_OF_FUNDS, "the prepaid package has expired"),
     18: (Outcome.DECLINED, "a trial account can only send to its registered number"),
     19: (Outcome.DECLINED, "the account has no route to the recipient"),
@@ -58,7 +58,7 @@ _REFUSALS: dict[int, tuple[Outcome, str]] = {
     51: (Outcome.MISCONFIGURED, "the recipient is missing"),
     52: (Outcome.REFUSED, "the recipient's number is not valid"),
 }
-_SUPPRESSED_STATUSES = frozenset({10, 14})
+_OPTED_OUT_STATUSES = frozenset({10, 14})
 
 # The reasons for which a message under way was not delivered. Error numbers are not status numbers.
 _ERRORS = {
@@ -77,7 +77,7 @@ _ERRORS = {
     4103: "the recipient got too many messages",
     4104: "the recipient got too many messages",
 }
-_SUPPRESSED_ERRORS = frozenset({2049, 2050, 2052})
+_OPTED_OUT_ERRORS = frozenset({2049, 2050, 2052})
 
 _REQUEST_ERRORS: dict[str, tuple[Outcome, str]] = {
     "E400": (Outcome.DECLINED, "the request was not understood"),
@@ -189,8 +189,7 @@ def _refusal(answer: HttpAnswer, status: Mapping[str, Any]) -> ProviderError:
     is_limited = outcome in (Outcome.RATE_LIMITED, Outcome.RECIPIENT_LIMITED)
     retry_after = retry_after_seconds(answer) if is_limited else None
     text = f"Infobip: {words} ({_vendor_word(status.get('name')) or 'status'} {code})"
-    is_suppressed = code in _SUPPRESSED_STATUSES
-    return ProviderError(text, outcome, provider_status=str(code), retry_after=retry_after, is_suppressed=is_suppressed)
+    return ProviderError(text, outcome, provider_status=str(code), retry_after=retry_after)
 
 
 def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
@@ -229,7 +228,7 @@ def _receipt(result: Mapping[str, Any]) -> base.Receipt | None:
         message_id=hooks.our_id(result.get("callbackData")),
         error=_failure(reason, code, _vendor_word(error.get("name")) or name) if is_bad else "",
         provider_status=" ".join(word for word in (name, _vendor_word(error.get("name")) if is_bad else "") if word),
-        is_suppressed=is_bad and (reason in _SUPPRESSED_STATUSES or code in _SUPPRESSED_ERRORS),
+        is_opted_out=is_bad and (reason in _OPTED_OUT_STATUSES or code in _OPTED_OUT_ERRORS),
         price=_price(result),
     )
 

@@ -45,14 +45,15 @@ ALL_REPORTS = "31"  # delivered 1, not delivered 2, queued 4, accepted 8, reject
 MARK_LENGTH = 32  # hexadecimal digits of the mark: 128 bits
 KEY_ROUNDS = 100_000  # PBKDF2: URLs are logged, so guessing a weak password from the mark must cost much
 
-_REPORTS = {
-    "1": ReceiptStatus.SUCCESS,
-    "2": ReceiptStatus.FAILED,
-    "4": ReceiptStatus.SENT,
-    "8": ReceiptStatus.SENT,
-    "16": ReceiptStatus.FAILED,
+_REPORTS = {  # by their bits, of which a report may have several: what ends the message counts first
+    1: ReceiptStatus.SUCCESS,
+    2: ReceiptStatus.FAILED,
+    16: ReceiptStatus.FAILED,
+    4: ReceiptStatus.SENT,
+    8: ReceiptStatus.SENT,
 }
-_ERRORS = {"2": "The operator could not deliver it", "16": "The operator rejected it"}
+_ERRORS = {2: "The operator could not deliver it", 16: "The operator rejected it"}
+_KIND = re.compile(r"[0-9]{1,3}")
 _LATE = "The operator could not deliver it in time"
 _ACCEPTED = re.compile(r"([03]): ")  # accepted; queued, as no SMSC is connected
 _REASON = re.compile(r"\b(?:stat:([A-Z]{1,10})|err:([0-9A-Za-z]{1,8})|NACK/([0-9A-Fa-fx]{1,10}))")
@@ -141,19 +142,19 @@ class Adapter(base.Adapter):
     def parse_hook(self, request: base.HookRequest) -> base.HookReply:
         query = hooks.query_fields(request.query)
         if _is_text(query):
-            consent = read_consent(query["sender"], query["text"])
+            consent = read_consent(hooks.with_plus(query["sender"]), query["text"])
             return base.HookReply((consent,) if consent else ())
-        kind, identity = query.get("t", ""), hooks.our_id(query.get("id"))
-        if kind not in _REPORTS or identity is None:
+        kind, identity = _kind(query.get("t", "")), hooks.our_id(query.get("id"))
+        if kind is None or identity is None:
             raise HookUnreadable("the report names no message or no known kind")
         reasons = ["".join(found) for found in _REASON.findall(query.get("a", ""))]
-        is_late = kind == "2" and "EXPIRED" in reasons  # Kannel reports both as not delivered
+        is_late = kind == 2 and "EXPIRED" in reasons  # Kannel reports both as not delivered
         reason = f" ({reasons[0]})" if reasons else ""
         receipt = base.Receipt(
             ReceiptStatus.EXPIRED if is_late else _REPORTS[kind],
             message_id=identity,
             error=f"{_LATE if is_late else _ERRORS[kind]}{reason}." if kind in _ERRORS else "",
-            provider_status=" ".join([kind, *reasons[:3]]),
+            provider_status=" ".join([query["t"], *reasons[:3]]),
         )
         return base.HookReply((receipt,))
 
@@ -181,6 +182,12 @@ class Adapter(base.Adapter):
     def _mark(self, identity: str) -> str:
         key = _key(self.text("password"))
         return hmac.new(key, identity.encode(), hashlib.sha256).hexdigest()[:MARK_LENGTH]
+
+
+def _kind(value: str) -> int | None:
+    """Return the one of a report's joined kinds that decides; None if there is none."""
+    bits = int(value) if _KIND.fullmatch(value) else 0
+    return next((kind for kind in _REPORTS if bits & kind), None)
 
 
 def _is_text(query: Mapping[str, str]) -> bool:

@@ -166,7 +166,7 @@ class Adapter(base.Adapter):
             code=code,
             reasons=_REASONS,
             reference=hooks.form_fields(request.query).get("id"),
-            is_suppressed=code == OPTED_OUT,
+            is_opted_out=code == OPTED_OUT,
             price=prices.price(fields.get("TotalAmount"), ACCOUNT_CURRENCY),
         )
         return base.HookReply((receipt,))

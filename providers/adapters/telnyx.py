@@ -50,7 +50,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     10015: (Outcome.DECLINED, "the request was not understood"),
     10016: (Outcome.DECLINED, "a number, the sender's or the recipient's, is not valid"),
     20100: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
-    40300: (Outcome.REFUSED, "the recipient has opted out"),
+    OPTED_OUT: (Outcome.OPTED_OUT, "the recipient has opted out"),
     40305: _SENDER,
     40306: _SENDER,
     40309: (Outcome.DECLINED, "messages there are not enabled"),
@@ -191,7 +191,7 @@ class Adapter(base.Adapter):
             word=word,
             code=code,
             reasons=_REASONS,
-            is_suppressed=code == OPTED_OUT,
+            is_opted_out=code == OPTED_OUT,
             price=prices.price(cost.get("amount"), cost.get("currency")) if isinstance(cost, dict) else None,
         )
         return base.HookReply((receipt,))
@@ -226,7 +226,6 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
         outcome,
         provider_status=str(code),
         retry_after=retry_after_seconds(answer) if outcome is Outcome.RATE_LIMITED else None,
-        is_suppressed=code == OPTED_OUT,
     )
 
 

@@ -82,7 +82,6 @@ _DECLINED = {
 _REFUSED = {
     21211: "the recipient's number is not valid",
     21217: "the recipient's number is not valid",
-    21610: "the recipient has opted out",
     21614: "the recipient is not a mobile number",
     30004: "the message was blocked",
     30005: "the recipient's number is unknown or no longer in use",
@@ -93,14 +92,15 @@ _TEMPORARY = {
     21730: "Twilio is under maintenance",
     30001: "the queue overflowed",
 }
+OPTED_OUT = 21610
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     20429: (Outcome.RATE_LIMITED, "there are too many requests"),
     **{code: (Outcome.MISCONFIGURED, words) for code, words in _MISCONFIGURED.items()},
     **{code: (Outcome.DECLINED, words) for code, words in _DECLINED.items()},
+    OPTED_OUT: (Outcome.OPTED_OUT, "the recipient has opted out"),
     **{code: (Outcome.REFUSED, words) for code, words in _REFUSED.items()},
     **{code: (Outcome.TEMPORARY, words) for code, words in _TEMPORARY.items()},
 }
-OPTED_OUT = 21610
 
 _MESSAGE_STATUSES = {
     "sent": ReceiptStatus.SENT,
@@ -240,7 +240,7 @@ class Adapter(base.Adapter):
             message_id=hooks.our_id(hooks.form_fields(request.query).get("id")),
             error=_failure(word, code) if status is ReceiptStatus.FAILED else "",
             provider_status=word if code is None else f"{word} {code}",
-            is_suppressed=code == OPTED_OUT,
+            is_opted_out=code == OPTED_OUT,
         )
         return base.HookReply((receipt,))
 
@@ -332,7 +332,6 @@ def _explain(answer: HttpAnswer, data: Mapping[str, Any]) -> ProviderError:
         outcome,
         provider_status=str(code),
         retry_after=retry_after_seconds(answer),
-        is_suppressed=code == OPTED_OUT,
     )
 
 

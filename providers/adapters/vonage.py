@@ -43,7 +43,7 @@ _ERRORS: dict[int, tuple[Outcome, str]] = {
     4: (Outcome.MISCONFIGURED, "the key or the secret is not valid"),
     5: (Outcome.TEMPORARY, "Vonage has a server error"),
     6: (Outcome.DECLINED, "the message or its recipient is not valid"),
-    7: (Outcome.REFUSED, "the recipient's number is barred"),
+    7: (Outcome.OPTED_OUT, "the recipient's number is barred"),
     8: (Outcome.MISCONFIGURED, "the account is barred"),
     9: (Outcome.OUT_OF_FUNDS, "the balance is used up"),
     10: (Outcome.RATE_LIMITED, "there are too many connections"),
@@ -89,8 +89,9 @@ _REASONS = {
     54: "a regulation forbids it",
     99: "a general error",
 }
-_SUPPRESSED_STATUSES = frozenset({7, 33})
-_SUPPRESSED = frozenset({3, 4, 9, 14})  # Vonage asks to take these numbers off the list
+OUT_OF_USE = 33
+_SUPPRESSED = frozenset({3})  # out of use, at every vendor
+_OPTED_OUT = frozenset({4, 9, 14})  # Vonage asks to take these numbers off the list
 
 
 class Adapter(base.Adapter):
@@ -189,7 +190,7 @@ class Adapter(base.Adapter):
         if word not in _STATUSES:
             return base.HookReply()
         status = _STATUSES[word]
-        code = answers.number(fields.get("err-code"))
+        code, is_bad = answers.number(fields.get("err-code")), status in hooks.NOT_DELIVERED
         receipt = hooks.receipt(
             status,
             vendor="Vonage",
@@ -198,7 +199,8 @@ class Adapter(base.Adapter):
             code=code,
             reasons=_REASONS,
             reference=fields.get("client-ref"),
-            is_suppressed=status in hooks.NOT_DELIVERED and code in _SUPPRESSED,
+            is_suppressed=is_bad and code in _SUPPRESSED,
+            is_opted_out=is_bad and code in _OPTED_OUT,
         )
         return base.HookReply((receipt,))
 
@@ -246,7 +248,7 @@ def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:
     outcome, words = _ERRORS.get(status or 0, UNLISTED)
     retry_after = retry_after_seconds(answer) if outcome is Outcome.RATE_LIMITED else None
     text = f"Vonage: {words} (status {status})"
-    is_suppressed = status in _SUPPRESSED_STATUSES
+    is_suppressed = status == OUT_OF_USE
     return ProviderError(
         text, outcome, provider_status=str(status), retry_after=retry_after, is_suppressed=is_suppressed
     )
@@ -254,9 +256,9 @@ def _explain(answer: HttpAnswer, status: int | None) -> ProviderError:
 
 def _fields(request: base.HookRequest) -> dict[str, Any]:
     """Read the query, the form or the JSON object that the account sends. A repeated name is unreadable."""
-    if request.method == "POST" and hooks.content_type(request) == "application/json":
+    if request.method == "POST" and hooks.is_json(request):
         return hooks.json_object(request.body)
-    lists = hooks.form_lists(request.query if request.method == "GET" else request.body)
+    lists = hooks.form_lists(request.query) if request.method == "GET" else hooks.posted_lists(request)
     if any(len(values) > 1 for values in lists.values()):
         raise HookUnreadable("a field appears twice")
     return {name: values[0] for name, values in lists.items()}

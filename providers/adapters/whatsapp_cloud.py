@@ -36,7 +36,7 @@ from providers.parsing import answers, hooks, languages
 
 MAX_CODE_LENGTH = 15  # characters: Meta's bound of a code in a template
 PAIR_PAUSE_SECONDS = 6.0  # Meta allows about one message to a user in this time
-NO_ACCOUNT, PAIR_LIMIT = 131026, 131056
+NO_ACCOUNT, OPTED_OUT, PAIR_LIMIT = 131026, 131050, 131056
 MAX_TITLE_LENGTH = 100  # characters of Meta's words that we keep for the log
 
 _MISCONFIGURED = {
@@ -67,7 +67,6 @@ _REFUSED = {
     130472: "the recipient is in an experiment without such messages",
     131021: "the recipient is the sender",
     131049: "the message was withheld from this recipient",
-    131050: "the recipient has opted out",
     131062: "the recipient is not a phone number",
 }
 _RATE_LIMITED = {
@@ -83,6 +82,7 @@ _TEMPORARY = {
 }
 _ERRORS: dict[int, tuple[Outcome, str]] = {
     NO_ACCOUNT: (Outcome.NO_ACCOUNT, "the recipient cannot be reached on WhatsApp"),
+    OPTED_OUT: (Outcome.OPTED_OUT, "the recipient has opted out"),
     131042: (Outcome.OUT_OF_FUNDS, "there is a problem with the payment"),
     PAIR_LIMIT: (Outcome.RECIPIENT_LIMITED, "this recipient got a message a moment ago"),
     100: (Outcome.DECLINED, "a parameter, the recipient or the phone number id is wrong"),
@@ -328,6 +328,7 @@ def _receipt(status: Mapping[str, Any]) -> base.Receipt | None:
         error=_failure(code, error) if word == "failed" else "",
         provider_status=word if code is None else str(code),
         is_no_account=code == NO_ACCOUNT,
+        is_opted_out=code == OPTED_OUT,
     )
 
 

@@ -33,7 +33,7 @@ _MANDRILL = {  # reasons of Mandrill's documentation
     "hard-bounce": (Outcome.REFUSED, "the mailbox does not exist"),
     "soft-bounce": (Outcome.REFUSED, "the mailbox rejected several messages"),
     "spam": (Outcome.REFUSED, "the recipient has complained"),
-    "unsub": (Outcome.REFUSED, "the recipient has opted out"),
+    "unsub": (Outcome.OPTED_OUT, "the recipient has opted out"),
     "invalid": (Outcome.REFUSED, "the address is not valid"),
     "custom": (Outcome.DECLINED, "the account's own list denies the recipient"),
     "invalid-sender": (Outcome.MISCONFIGURED, "the sender is not accepted"),
@@ -41,7 +41,7 @@ _MANDRILL = {  # reasons of Mandrill's documentation
     "unsigned": (Outcome.MISCONFIGURED, "the sender's domain is not signed"),
     "rule": (Outcome.MISCONFIGURED, "a rule of the account forbids it"),
 }
-_MANDRILL_SUPPRESSED = frozenset({"hard-bounce", "spam", "unsub"})
+_MANDRILL_SUPPRESSED = frozenset({"hard-bounce", "spam"})
 _AMAZON = {
     "AccountSuspendedException": (Outcome.MISCONFIGURED, "the account is suspended"),
     "LimitExceededException": (Outcome.RATE_LIMITED, "the sending limit is reached"),

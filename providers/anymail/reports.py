@@ -12,11 +12,11 @@ from typing import Any
 from django.core.exceptions import SuspiciousOperation
 from django.core.handlers.wsgi import WSGIRequest
 
-from providers.anymail.services import SERVICES, SPARKPOST
+from providers.anymail.services import AMAZON, POSTMARK, RESEND, SERVICES, SPARKPOST
 from providers.base import HookRequest, Receipt, ReceiptStatus, Value
 from providers.errors import HookForged, HookUnreadable
 from providers.http import libraries
-from providers.parsing import answers, hooks
+from providers.parsing import answers, hooks, sns
 
 _STATUSES = {
     "sent": ReceiptStatus.SENT,
@@ -29,6 +29,8 @@ _STATUSES = {
     "rejected": ReceiptStatus.FAILED,
     "failed": ReceiptStatus.FAILED,
 }
+# Events that end a message and that the library does not know.
+_UNMAPPED = {(RESEND, "email.failed"): "failed"}
 _SOFT = re.compile(r"soft|transient|undetermined|temporar", re.IGNORECASE)
 _HARD = re.compile(r"hard.?bounce|permanent", re.IGNORECASE)
 _REGION = re.compile(r"[a-z]{2,4}(-[a-z]{2,12}){1,3}-[0-9]{1,2}")
@@ -68,7 +70,14 @@ def open_view(
 
     if hasattr(view, "get_boto_client"):
         view.get_boto_client = make_client
+        read = view.esp_to_anymail_events
+        view.esp_to_anymail_events = lambda event, message: read(sns.unwrapped(event), message)
     return view, django_request
+
+
+def has_ended(service: str, request: HookRequest) -> bool:
+    """Return whether a verified call says that Amazon's topic reports no more to us."""
+    return service == AMAZON and hooks.json_object(request.body).get("Type") == sns.ENDED
 
 
 def read_receipt(service: str, event: Any) -> Receipt | None:
@@ -77,11 +86,17 @@ def read_receipt(service: str, event: Any) -> Receipt | None:
     A mail of ours has one recipient, so an event is about one message.
     """
     word, reason = str(event.event_type), str(event.reject_reason or "")
+    raw = event.esp_event if isinstance(event.esp_event, dict) else {}
+    is_held_back = _is_held_back(service, raw)
+    if is_held_back or word == "unknown":
+        word = "rejected" if is_held_back else _UNMAPPED.get((service, str(raw.get("type"))), word)
     status = _STATUSES.get(word)
     metadata = event.metadata if isinstance(event.metadata, dict) else {}
     identity, ours = answers.identity(event.message_id), hooks.our_id(metadata.get("message"))
     if status is None or (identity is None and ours is None):
         return None
+    if service == POSTMARK and word == "unsubscribed" and raw.get("Origin") != "Recipient":
+        status = ReceiptStatus.SENT  # somebody else ended messages to the address: no one need have read this one
     is_bad = status is ReceiptStatus.FAILED
     words = f"{word} {reason}".strip()
     return Receipt(
@@ -90,8 +105,17 @@ def read_receipt(service: str, event: Any) -> Receipt | None:
         message_id=ours,
         error=f"{SERVICES[service].label}: it was not delivered ({words})" if is_bad else "",
         provider_status=words,
-        is_suppressed=word in ("complained", "unsubscribed") or (is_bad and _is_hard(service, event, reason)),
+        is_suppressed=word == "complained" or is_held_back or (is_bad and _is_hard(service, event, reason)),
+        is_opted_out=word == "unsubscribed" or (is_bad and reason == "unsubscribed"),
     )
+
+
+def _is_held_back(service: str, raw: Mapping[str, Any]) -> bool:
+    """Return whether the service sent nothing, as the address has bounced or its user complained before."""
+    complaint = raw.get("complaint")
+    if service == AMAZON and isinstance(complaint, dict):
+        return complaint.get("complaintSubType") == "OnAccountSuppressionList"
+    return service == RESEND and raw.get("type") == "email.suppressed"
 
 
 def _is_hard(service: str, event: Any, reason: str) -> bool:
@@ -101,7 +125,7 @@ def _is_hard(service: str, event: Any, reason: str) -> bool:
     only what the service itself calls hard, or does not call soft, counts.
     """
     if reason in ("invalid", "unsubscribed"):
-        return True
+        return reason == "invalid"
     raw = event.esp_event if isinstance(event.esp_event, dict) else {}
     data = raw.get("data")
     bounce = data.get("bounce") if isinstance(data, dict) else None

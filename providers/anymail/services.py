@@ -29,8 +29,7 @@ class Service:
     ``check_path`` asks something cheap, with the log-in that ``check_header`` describes; empty if nothing can be asked.
 
     A view that ``is_always_signed`` refuses to work without its key. A service that ``needs_url`` has no usual address.
-    One that ``needs_login`` has its subscription confirmed, and only a password proves that the call is its own. One
-    that ``asks_by_get`` tries our address by GET when the owner enters it; the others try by HEAD.
+    One that ``needs_login`` has its subscription confirmed, and only a password proves that the call is its own.
     """
 
     label: StrOrPromise
@@ -40,7 +39,6 @@ class Service:
     is_always_signed: bool = False
     needs_url: bool = False
     needs_login: bool = False
-    asks_by_get: bool = False
     url: str = ""
     check_path: str = ""
     check_header: str = "Authorization: Bearer {}"
@@ -153,7 +151,6 @@ SERVICES = {
         view_options=_KEY,
         is_always_signed=True,
         needs_url=True,
-        asks_by_get=True,
     ),
 }
 

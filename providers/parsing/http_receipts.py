@@ -97,10 +97,11 @@ def _body_of(request: HookRequest) -> object:
     """Read the JSON or the form of a POST; a GET has no body."""
     if request.method != "POST":
         return {}
-    kind = hooks.content_type(request)
     try:
-        if kind == "application/json" or kind.endswith("+json"):
+        if hooks.is_json(request):
             return json.loads(request.body)
+        if hooks.content_type(request) == hooks.MULTIPART:
+            return {name: values[0] for name, values in hooks.posted_lists(request).items()}
         return _fields(request.body.decode())
     except (ValueError, RecursionError):
         raise HookUnreadable("the body is neither JSON nor a form") from None

@@ -22,13 +22,14 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from providers.amazon import REGION
 from providers.errors import HookForged
 
-NOTIFICATION, CONFIRMATION = "Notification", "SubscriptionConfirmation"
+NOTIFICATION, CONFIRMATION, ENDED = "Notification", "SubscriptionConfirmation", "UnsubscribeConfirmation"
 TOPIC = re.compile(rf"arn:aws[a-z-]*:sns:(?P<region>{REGION}):[0-9]{{12}}:[0-9A-Za-z_-]{{1,256}}")
 
 _SIGNED = {
     NOTIFICATION: ("Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"),
     CONFIRMATION: ("Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"),
 }
+_SIGNED[ENDED] = _SIGNED[CONFIRMATION]
 _DIGESTS: Mapping[str, hashes.HashAlgorithm] = {"1": hashes.SHA1(), "2": hashes.SHA256()}  # noqa: S303  (its first)
 _CERTIFICATE_PATH = re.compile(r"/SimpleNotificationService-[0-9A-Za-z_-]{1,64}\.pem")
 
@@ -63,6 +64,12 @@ def verify(call: Mapping[str, Any], certificate: bytes) -> None:
         key.verify(signature, text.encode("utf-8", "replace"), PKCS1v15(), digest)
     except (ValueError, binascii.Error, InvalidSignature):
         raise HookForged("the signature is not valid") from None
+
+
+def unwrapped(event: dict[str, Any]) -> dict[str, Any]:
+    """Return the event that EventBridge has wrapped on its way to the topic; any other as it is."""
+    detail = event.get("detail")
+    return detail if isinstance(detail, dict) and "detail-type" in event else event
 
 
 def confirmation_url(call: Mapping[str, Any], topic: str) -> str:

@@ -91,12 +91,12 @@ def test_it_tells_the_balance(courier, server):
 
 
 @pytest.mark.parametrize(
-    ("state", "ours", "is_suppressed"),
+    ("state", "ours", "is_opted_out"),
     [("delivered", ReceiptStatus.SUCCESS, False), ("stopped", ReceiptStatus.FAILED, True)],
 )
-def test_it_reads_a_report(courier, state, ours, is_suppressed):
+def test_it_reads_a_report(courier, state, ours, is_opted_out):
     [found] = receipts_of(courier, report(state=state))
-    assert (found.status, found.message_id, found.is_suppressed) == (ours, 42, is_suppressed)
+    assert (found.status, found.message_id, found.is_opted_out) == (ours, 42, is_opted_out)
 
 
 @pytest.mark.parametrize("forged", [report(b"wrong"), report(timestamp="1700000000"), call(b"{}")])

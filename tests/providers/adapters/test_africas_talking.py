@@ -112,7 +112,7 @@ def test_what_is_processed_sent_or_queued_is_taken(build, server, code):
         (403, Outcome.REFUSED),
         (404, Outcome.DECLINED),
         (405, Outcome.OUT_OF_FUNDS),
-        (406, Outcome.REFUSED),
+        (406, Outcome.OPTED_OUT),
         (407, Outcome.DECLINED),
         (409, Outcome.DECLINED),
         (500, Outcome.TEMPORARY),
@@ -124,7 +124,7 @@ def test_what_is_processed_sent_or_queued_is_taken(build, server, code):
 def test_it_reads_a_refusal_by_its_number(build, server, code, outcome):
     server.script(fake.answer(201, answered(code, messageId="None", cost="0", status="about +4915112345678")))
     error = error_of(build())
-    assert (error.outcome, error.provider_status, error.is_suppressed) == (outcome, str(code), code == 406)
+    assert (error.outcome, error.provider_status, error.is_suppressed) == (outcome, str(code), False)
 
 
 @pytest.mark.parametrize(
@@ -248,17 +248,22 @@ def test_it_reads_a_status(build, word, ours):
 def test_it_tells_why_a_message_failed_in_our_words(build, reason, words):
     [found] = receipts_of(build(), call(report("Failed", failureReason=reason)))
     assert words in found.error and "4915112345678" not in found.error
-    assert found.is_suppressed is (reason == "UserInBlackList")
+    assert found.is_opted_out is (reason == "UserInBlackList")
 
 
 def test_a_delivered_message_suppresses_nobody(build):
     [found] = receipts_of(build(), call(report("Success", failureReason="UserInBlackList")))
-    assert not found.is_suppressed and not found.error
+    assert not found.is_opted_out and not found.error
 
 
 def test_an_opt_out_ends_messages_to_that_phone(build):
     notice = call({"senderId": "Shop", "phoneNumber": "+254711000111"})
     assert receipts_of(build(), notice) == (Consent("+254711000111", is_given=False),)
+
+
+def test_an_opt_out_is_read_though_its_plus_is_bare(build):
+    bare = call(b"senderId=Shop&phoneNumber=+254711000111", kind="application/x-www-form-urlencoded")
+    assert receipts_of(build(), bare) == (Consent("+254711000111", is_given=False),)
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,12 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from providers import registry
-from providers.base import HookRequest, Outcome, ReceiptStatus
+from providers.base import Outcome, ReceiptStatus, ReportsEnded
 from providers.errors import HookForged, HookUnreadable, ProviderError, SettingsInvalid
 from providers.http.client import HttpClient
 from tests.fakes import http_server as fake
 from tests.fakes.hooks import call, receipts_of
-from tests.fakes.messages import HOOK_URL, error_of, make_sms
+from tests.fakes.messages import error_of, make_sms
 from tests.fakes.store import FakeStore
 
 TYPE = "anymail"
@@ -164,7 +164,7 @@ def test_it_reads_an_error(build, server, settings, status, body, outcome):
     ("status", "reason", "outcome", "is_suppressed"),
     [
         ("rejected", "hard-bounce", Outcome.REFUSED, True),
-        ("rejected", "unsub", Outcome.REFUSED, True),
+        ("rejected", "unsub", Outcome.OPTED_OUT, False),
         ("rejected", "soft-bounce", Outcome.REFUSED, False),
         ("invalid", None, Outcome.REFUSED, False),
         ("rejected", "unsigned", Outcome.MISCONFIGURED, False),
@@ -295,6 +295,13 @@ def ses_event(kind, **details):
     return ses(message={"eventType": kind, "mail": mail, kind.lower(): details})
 
 
+def wrapped(report):
+    """The report as it comes where EventBridge stands between."""
+    said = json.loads(report.body)
+    event = {"detail-type": "Email Delivered", "source": "aws.ses", "detail": json.loads(said["Message"])}
+    return ses(message=event)
+
+
 def bounced(kind):
     return ses_event("Bounce", bounceType=kind, bounceSubType="General", bouncedRecipients=[{"emailAddress": "a@b"}])
 
@@ -313,7 +320,7 @@ SUCCESS, FAILED = ReceiptStatus.SUCCESS, ReceiptStatus.FAILED
         (BREVO, brevo("delivered"), "<2026@relay>", SUCCESS, False),
         (BREVO, brevo("hard_bounce"), "<2026@relay>", FAILED, True),
         (BREVO, brevo("soft_bounce"), "<2026@relay>", FAILED, False),
-        (BREVO, brevo("unsubscribe"), "<2026@relay>", SUCCESS, True),
+        (BREVO, brevo("unsubscribe"), "<2026@relay>", SUCCESS, False),
         (MAILGUN, mailgun("delivered"), "<2026@mg.example.com>", SUCCESS, False),
         (
             MAILGUN,
@@ -326,7 +333,7 @@ SUCCESS, FAILED = ReceiptStatus.SUCCESS, ReceiptStatus.FAILED
         (SENDGRID, sendgrid({"event": "delivered", "anymail_id": "sg-1"}), "sg-1", SUCCESS, False),
         (SENDGRID, sendgrid({"event": "bounce", "type": "bounce", "anymail_id": "sg-1"}), "sg-1", FAILED, True),
         (SENDGRID, sendgrid({"event": "bounce", "type": "blocked", "anymail_id": "sg-1"}), "sg-1", FAILED, False),
-        (SENDGRID, sendgrid({"event": "unsubscribe", "anymail_id": "sg-1"}), "sg-1", SUCCESS, True),
+        (SENDGRID, sendgrid({"event": "unsubscribe", "anymail_id": "sg-1"}), "sg-1", SUCCESS, False),
         (RESEND, partial(resend, "email.delivered", to=["a@b"]), "ed43-11", SUCCESS, False),
         (RESEND, partial(resend, "email.bounced", to=["a@b"], bounce={"type": "Permanent"}), "ed43-11", FAILED, True),
         (RESEND, partial(resend, "email.bounced", to=["a@b"], bounce={"type": "Transient"}), "ed43-11", FAILED, False),
@@ -334,6 +341,20 @@ SUCCESS, FAILED = ReceiptStatus.SUCCESS, ReceiptStatus.FAILED
         (SES, ses_event("Delivery", recipients=["a@b"]), "0101-77", SUCCESS, False),
         (SES, bounced("Permanent"), "0101-77", FAILED, True),
         (SES, bounced("Transient"), "0101-77", FAILED, False),
+        (
+            SES,
+            ses_event(
+                "Complaint",
+                complaintSubType="OnAccountSuppressionList",
+                complainedRecipients=[{"emailAddress": "a@b"}],
+            ),
+            "0101-77",
+            FAILED,
+            True,
+        ),
+        (SES, wrapped(ses_event("Delivery", recipients=["a@b"])), "0101-77", SUCCESS, False),
+        (RESEND, partial(resend, "email.failed", failed={"reason": "reached_daily_quota"}), "ed43-11", FAILED, False),
+        (RESEND, partial(resend, "email.suppressed", suppressed={"message": "x"}), "ed43-11", FAILED, True),
         (SES, ses_event("Complaint", complainedRecipients=[{"emailAddress": "a@b"}]), "0101-77", SUCCESS, True),
     ],
 )
@@ -342,6 +363,7 @@ def test_it_reads_a_verified_report(build, settings, report, identity, status, i
     [found] = receipts_of(build(**settings), signed)
     assert (found.provider_message_id, found.status, found.is_suppressed) == (identity, status, is_suppressed)
     assert bool(found.error) == (status is FAILED)
+    assert found.is_opted_out is (found.provider_status == "unsubscribed")
 
 
 @pytest.mark.parametrize("report", [postmark(RecordType="Bounce", Type="Transient"), postmark(RecordType="Other")])
@@ -388,12 +410,19 @@ def test_a_body_that_is_changed_after_signing_is_forged(build):
         receipts_of(build(**SENDGRID), changed)
 
 
-def test_unisender_go_asks_by_get_whether_the_address_answers(build):
-    """It asks before it is told here that there are reports; a service that does not ask so gets nothing."""
-    question = HookRequest("GET", HOOK_URL, "", {}, b"")
-    assert receipts_of(build(service="unisender_go", has_webhook=False), question) == ()
+def test_the_end_of_amazon_s_subscription_is_told(build):
+    assert receipts_of(build(**SES), ses("UnsubscribeConfirmation", Token="t-1")) == (ReportsEnded(),)
     with pytest.raises(HookForged):
-        receipts_of(build(), question)
+        receipts_of(build(**SES), ses("UnsubscribeConfirmation", login="Basic x"))
+
+
+@pytest.mark.parametrize(("origin", "status"), [("Recipient", SUCCESS), ("Customer", ReceiptStatus.SENT)])
+def test_of_postmark_s_unsubscriptions_only_the_recipient_s_own_shows_that_they_read_it(build, origin, status):
+    changed = postmark(
+        RecordType="SubscriptionChange", SuppressSending=True, SuppressionReason="ManualSuppression", Origin=origin
+    )
+    [found] = receipts_of(build(), changed)
+    assert (found.status, found.is_opted_out) == (status, True)
 
 
 @pytest.mark.parametrize("body", [b"x", b"[]", b"5", b"\xff"])

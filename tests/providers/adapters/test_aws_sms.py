@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.x509.oid import NameOID
 
 from providers import registry
-from providers.base import HookRequest, MessagePrice, Outcome, ReceiptStatus
+from providers.base import HookRequest, MessagePrice, Outcome, ReceiptStatus, ReportsEnded
 from providers.errors import AddressBlocked, HookForged, HookUnreadable, ProviderError, SettingsInvalid
 from providers.http.client import HttpClient
 from tests.fakes import http_server as fake
@@ -126,6 +126,7 @@ def confirmation(**changes):
 SIGNED = {
     "Notification": ["Message", "MessageId", "Subject", "Timestamp", "TopicArn", "Type"],
     "SubscriptionConfirmation": ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
+    "UnsubscribeConfirmation": ["Message", "MessageId", "SubscribeURL", "Timestamp", "Token", "TopicArn", "Type"],
 }
 
 
@@ -217,7 +218,7 @@ def test_a_text_that_is_empty_or_too_long_is_not_applicable(build, server, text)
 @pytest.mark.parametrize(
     ("status", "name", "reason", "outcome", "told"),
     [
-        (400, "ConflictException", "DESTINATION_PHONE_NUMBER_OPTED_OUT", Outcome.REFUSED, None),
+        (400, "ConflictException", "DESTINATION_PHONE_NUMBER_OPTED_OUT", Outcome.OPTED_OUT, None),
         (400, "ConflictException", "DESTINATION_PHONE_NUMBER_NOT_VERIFIED", Outcome.DECLINED, None),
         (400, "ConflictException", "DESTINATION_COUNTRY_BLOCKED_BY_PROTECT_CONFIGURATION", Outcome.DECLINED, None),
         (400, "ConflictException", "NO_ORIGINATION_IDENTITIES_FOUND", Outcome.DECLINED, None),
@@ -246,7 +247,7 @@ def test_it_reads_a_refusal_by_its_reason_and_never_tries_again(build, server, s
     error = error_of(build())
     assert (error.outcome, len(server.requests)) == (outcome, 1)
     assert error.provider_status == (told or reason)
-    assert error.is_suppressed is (reason == "DESTINATION_PHONE_NUMBER_OPTED_OUT")
+    assert not error.is_suppressed
 
 
 def test_an_answer_without_an_id_is_unclear(build, server):
@@ -386,7 +387,7 @@ def test_a_confirmation_that_failed_is_answered_with_an_error(adapter, server, b
     ("kind", "ours"),
     [
         ("TEXT_SENT", ReceiptStatus.SENT),
-        ("TEXT_SUCCESSFUL", ReceiptStatus.SENT),
+        ("TEXT_SUCCESSFUL", ReceiptStatus.SUCCESS),
         ("TEXT_DELIVERED", ReceiptStatus.SUCCESS),
         ("TEXT_TTL_EXPIRED", ReceiptStatus.EXPIRED),
         ("TEXT_INVALID", ReceiptStatus.FAILED),
@@ -405,6 +406,35 @@ def test_it_reads_an_event(adapter, server, kind, ours):
     assert (found.status, found.provider_message_id, found.message_id) == (ours, ID, 42)
     assert found.provider_status == kind and not found.is_suppressed
     assert (kind in found.error) == (ours in (ReceiptStatus.FAILED, ReceiptStatus.EXPIRED))
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_final", "ours"),
+    [
+        ("TEXT_CARRIER_UNREACHABLE", False, ReceiptStatus.SENT),
+        ("TEXT_TTL_EXPIRED", False, ReceiptStatus.SENT),
+        ("TEXT_CARRIER_UNREACHABLE", True, ReceiptStatus.FAILED),
+        ("TEXT_DELIVERED", True, ReceiptStatus.SUCCESS),
+        ("TEXT_SUCCESSFUL", True, ReceiptStatus.SUCCESS),
+        ("TEXT_SUCCESSFUL", False, ReceiptStatus.SENT),
+    ],
+)
+def test_only_what_is_final_ends_a_message(adapter, kind, is_final, ours):
+    [found] = adapter.parse_hook(signed(notice(event(kind, isFinal=is_final)))).events
+    assert (found.status, found.provider_status) == (ours, kind)
+    assert bool(found.error) == (ours is ReceiptStatus.FAILED)
+
+
+def test_an_event_that_eventbridge_wrapped_is_read(adapter):
+    wrapped = {"detail-type": "Text Message", "source": "aws.sms-voice", "detail": event("TEXT_DELIVERED")}
+    [found] = adapter.parse_hook(signed(notice(wrapped))).events
+    assert (found.status, found.message_id) == (ReceiptStatus.SUCCESS, 42)
+
+
+def test_the_end_of_the_subscription_is_believed_and_told(adapter, server):
+    server.script(fake.answer(200, CERTIFICATE))
+    request = signed(confirmation(Type="UnsubscribeConfirmation"))
+    assert receipts_of(adapter, request) == (ReportsEnded(),)
 
 
 @pytest.mark.parametrize("kind", ["TEXT_QUEUED", "TEXT_PENDING", "TEXT_UNKNOWN", "VOICE_COMPLETED", "", None])

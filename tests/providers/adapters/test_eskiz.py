@@ -266,6 +266,32 @@ def test_it_reads_the_usual_names_in_json_too(known, name):
     assert found.provider_message_id == "8f2d-77"
 
 
+MULTIPART = (
+    b'--b\r\nContent-Disposition: form-data; name="request_id"\r\n\r\n8f2d-77\r\n'
+    b'--b\r\nContent-Disposition: form-data; name="status"\r\n\r\nDELIVERED\r\n--b--\r\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("multipart/form-data; boundary=b", MULTIPART),
+        ("text/plain; charset=utf-8", b'{"request_id": "8f2d-77", "status": "DELIVERED"}'),
+        ("application/x-www-form-urlencoded", b'{"request_id": "8f2d-77", "status": "DELIVERED"}'),
+        ("", b"request_id=8f2d-77&status=DELIVERED"),
+    ],
+)
+def test_it_reads_a_body_of_any_kind(known, kind, body):
+    [found] = receipts_of(known(confirms_receipts=False), call(body, kind=kind))
+    assert (found.provider_message_id, found.status) == ("8f2d-77", ReceiptStatus.SUCCESS)
+
+
+@pytest.mark.parametrize("body", [b"", b"x", MULTIPART[:20]])
+def test_a_form_of_parts_that_is_none_is_unreadable(known, body):
+    with pytest.raises(HookUnreadable):
+        known(confirms_receipts=False).parse_hook(call(body, kind="multipart/form-data; boundary=b"))
+
+
 @pytest.mark.parametrize("word", ["waiting", "NEW", "UNKNOWN", "", "to 998901234567"])
 def test_it_passes_over_what_changes_nothing(known, word):
     assert receipts_of(known(), report(word)) == ()

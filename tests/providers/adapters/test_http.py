@@ -384,6 +384,13 @@ def receipts_of(adapter, request):
     return adapter.parse_hook(request).events
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_json_is_read_whatever_it_is_called(build, kind):
+    request = HookRequest("POST", HOOK_URL, "", {"content-type": kind}, b' {"id": "42", "status": "delivered"}')
+    [receipt] = receipts_of(build(**RECEIPTS), request)
+    assert receipt.message_id == 42
+
+
 def test_with_receipts_acceptance_is_not_the_end(build, server):
     body = '{"to": "{to}", "report": "{hook_url}?id={message_id}"}'
     result = build("/{hook_url}", headers="X-Report: {hook_url}", body=body, **RECEIPTS).send(

@@ -155,11 +155,11 @@ def test_it_reads_an_acceptance(build, server, group):
     [
         (6, "REJECTED_NETWORK", Outcome.DECLINED),
         (8, "REJECTED_PREFIX_MISSING", Outcome.REFUSED),
-        (10, "REJECTED_DND", Outcome.REFUSED),
+        (10, "REJECTED_DND", Outcome.OPTED_OUT),
         (11, "REJECTED_SOURCE", Outcome.DECLINED),
         (12, "REJECTED_NOT_ENOUGH_CREDITS", Outcome.OUT_OF_FUNDS),
         (13, "REJECTED_SENDER", Outcome.MISCONFIGURED),
-        (14, "REJECTED_DESTINATION", Outcome.REFUSED),
+        (14, "REJECTED_DESTINATION", Outcome.OPTED_OUT),
         (17, "REJECTED_PREPAID_PACKAGE_EXPIRED", Outcome.OUT_OF_FUNDS),
         (18, "REJECTED_DESTINATION_NOT_REGISTERED", Outcome.DECLINED),
         (19, "REJECTED_ROUTE_NOT_AVAILABLE", Outcome.DECLINED),
@@ -303,7 +303,7 @@ def test_it_passes_over_what_changes_nothing(build, group, name):
 
 
 @pytest.mark.parametrize(
-    ("group", "id", "error", "words", "is_suppressed"),
+    ("group", "id", "error", "words", "is_opted_out"),
     [
         ("UNDELIVERABLE", 9, (1, "EC_UNKNOWN_SUBSCRIBER", True), "number is unknown (error 1)", False),
         ("UNDELIVERABLE", 9, (5, "EC_UNIDENTIFIED_SUBSCRIBER", False), "number is unknown (error 5)", False),
@@ -326,15 +326,15 @@ def test_it_passes_over_what_changes_nothing(build, group, name):
         ("UNDELIVERABLE", 9, ("x", "to 4915112345678", True), "not delivered (SOME_NAME)", False),
     ],
 )
-def test_it_tells_why_a_message_failed(build, group, id, error, words, is_suppressed):
+def test_it_tells_why_a_message_failed(build, group, id, error, words, is_opted_out):
     [found] = receipts_of(build(), report(result(group, id, "SOME_NAME", error)))
-    assert words in found.error and found.is_suppressed is is_suppressed
+    assert words in found.error and found.is_opted_out is is_opted_out
     assert "4915112345678" not in found.error + found.provider_status
 
 
 def test_a_delivered_message_suppresses_nobody(build):
     [found] = receipts_of(build(), report(result(error=(2050, "EC_DEST_ADDRESS_BLACKLISTED", True))))
-    assert not found.is_suppressed and not found.error
+    assert not found.is_opted_out and not found.error
 
 
 def test_one_call_brings_many_reports(build):

@@ -317,6 +317,12 @@ def test_the_mark_is_of_this_password(build):
         ("4", ReceiptStatus.SENT, ""),
         ("8", ReceiptStatus.SENT, ""),
         ("16", ReceiptStatus.FAILED, "The operator rejected it."),
+        ("9", ReceiptStatus.SUCCESS, ""),
+        ("12", ReceiptStatus.SENT, ""),
+        ("18", ReceiptStatus.FAILED, "The operator could not deliver it."),
+        ("20", ReceiptStatus.FAILED, "The operator rejected it."),
+        ("3", ReceiptStatus.SUCCESS, ""),
+        ("36", ReceiptStatus.SENT, ""),
     ],
 )
 def test_it_reads_a_report(build, kind, status, error):
@@ -378,7 +384,7 @@ def test_a_report_without_our_mark_is_not_taken_for_a_text(build):
         build().verify_hook(HookRequest("GET", HOOK_URL, "id=42&t=2&sender=1&text=STOP", {}, b""))
 
 
-@pytest.mark.parametrize("request_", [report(""), report("3"), report("delivered"), report(id=""), report(id="4 2")])
+@pytest.mark.parametrize("request_", [report(""), report("64"), report("delivered"), report(id=""), report(id="4 2")])
 def test_it_does_not_read_garbage(build, request_):
     with pytest.raises(HookUnreadable):
         build().parse_hook(request_)

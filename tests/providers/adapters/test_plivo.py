@@ -364,12 +364,12 @@ def test_it_passes_over_what_changes_nothing(build, word):
 )
 def test_it_tells_why_a_message_failed(build, code, words):
     [found] = receipts_of(build(), v3(receipt("undelivered", ErrorCode=code)))
-    assert words in found.error and found.is_suppressed is (code == "200")
+    assert words in found.error and found.is_opted_out is (code == "200")
 
 
 def test_a_delivered_message_suppresses_nobody(build):
     [found] = receipts_of(build(), v3(receipt("delivered", ErrorCode="200")))
-    assert not found.is_suppressed and not found.error
+    assert not found.is_opted_out and not found.error
 
 
 @pytest.mark.parametrize("query", ["", "id=", "id=x", "id=" + "9" * 19, "other=42"])

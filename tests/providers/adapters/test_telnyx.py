@@ -153,7 +153,7 @@ def test_an_empty_text_is_not_applicable(build, server):
         (400, ["10015"], Outcome.DECLINED, "10015"),
         (422, ["10016"], Outcome.DECLINED, "10016"),
         (403, ["20100"], Outcome.OUT_OF_FUNDS, "20100"),
-        (400, ["40300"], Outcome.REFUSED, "40300"),
+        (400, ["40300"], Outcome.OPTED_OUT, "40300"),
         (400, ["40305"], Outcome.MISCONFIGURED, "40305"),
         (400, [40306], Outcome.MISCONFIGURED, "40306"),
         (400, ["40309"], Outcome.DECLINED, "40309"),
@@ -180,7 +180,7 @@ def test_it_reads_a_refusal_by_its_number(build, server, http_status, codes, out
     server.script(fake.answer(http_status, refusal(*codes), {"Retry-After": "3"}))
     error = error_of(build())
     assert (error.outcome, error.provider_status) == (outcome, told)
-    assert error.is_suppressed is (told == "40300")
+    assert not error.is_suppressed
     if outcome is Outcome.RATE_LIMITED:
         assert error.retry_after == 3
 
@@ -292,12 +292,12 @@ def test_it_reads_a_status(build, kind, word, ours):
 )
 def test_it_tells_why_a_message_failed(build, code, words):
     [found] = receipts_of(build(), signed(event("delivery_failed", code)))
-    assert words in found.error and found.is_suppressed is (code == "40300")
+    assert words in found.error and found.is_opted_out is (code == "40300")
 
 
 def test_a_delivered_message_suppresses_nobody(build):
     [found] = receipts_of(build(), signed(event("delivered", "40300")))
-    assert not found.is_suppressed and not found.error
+    assert not found.is_opted_out and not found.error
 
 
 @pytest.mark.parametrize(("kind", "word"), [("message.received", "delivered"), ("message.sent", "queued"), (None, "")])

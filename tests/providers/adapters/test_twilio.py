@@ -225,7 +225,7 @@ def test_a_speech_that_is_too_long_is_not_applicable(build, server):
         (make_sms(to=MAGIC + "1"), 21211, Outcome.REFUSED),
         (make_sms(to=MAGIC + "2"), 21612, Outcome.DECLINED),
         (make_sms(to=MAGIC + "3"), 21408, Outcome.DECLINED),
-        (make_sms(to=MAGIC + "4"), 21610, Outcome.REFUSED),
+        (make_sms(to=MAGIC + "4"), 21610, Outcome.OPTED_OUT),
         (make_sms(to=MAGIC + "9"), 21614, Outcome.REFUSED),
         (make_sms(sender=MAGIC + "1"), 21212, Outcome.MISCONFIGURED),
         (make_sms(sender=MAGIC + "7"), 21606, Outcome.MISCONFIGURED),
@@ -242,7 +242,7 @@ def test_it_reads_the_refusals_of_the_magic_numbers(build, server, message, code
     server.script(twilio())
     error = error_of(build(), message)
     assert (error.outcome, error.provider_status) == (outcome, str(code))
-    assert error.is_suppressed is (code == 21610)
+    assert not error.is_suppressed
 
 
 @pytest.mark.parametrize(
@@ -486,9 +486,9 @@ def test_it_tells_why_a_message_failed(build, code, error):
     assert receipt.error == error and not receipt.is_suppressed
 
 
-def test_who_has_opted_out_is_written_to_no_more(build):
+def test_an_opt_out_is_this_providers(build):
     [receipt] = receipts_of(build(), hook(message_fields("failed", ErrorCode="21610")))
-    assert receipt.is_suppressed and receipt.provider_status == "failed 21610"
+    assert receipt.is_opted_out and not receipt.is_suppressed and receipt.provider_status == "failed 21610"
 
 
 @pytest.mark.parametrize("word", ["accepted", "scheduled", "queued", "sending", "receiving", "received", "new", ""])

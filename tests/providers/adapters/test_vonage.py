@@ -185,7 +185,8 @@ def test_an_empty_text_is_not_applicable(build, server):
         (Outcome.RATE_LIMITED, [1, 10]),
         (Outcome.MISCONFIGURED, [2, 12, 23, 32, 4, 14, 8, 11]),
         (Outcome.TEMPORARY, [5]),
-        (Outcome.REFUSED, [7, 33]),
+        (Outcome.OPTED_OUT, [7]),
+        (Outcome.REFUSED, [33]),
         (Outcome.DECLINED, [6, 22]),
         (Outcome.OUT_OF_FUNDS, [9]),
         (Outcome.DECLINED, [3, 15, 29, 34, 999]),
@@ -378,11 +379,11 @@ def test_it_passes_over_what_changes_nothing(build, word):
 
 
 @pytest.mark.parametrize(
-    ("code", "words", "is_suppressed"),
+    ("code", "words", "is_opted_out"),
     [
         ("1", "reason is unknown", False),
         ("2", "handset", False),
-        ("3", "no longer in use", True),
+        ("3", "no longer in use", False),
         ("4", "barred", True),
         ("5", "carrier", False),
         ("6", "spam", False),
@@ -405,14 +406,15 @@ def test_it_passes_over_what_changes_nothing(build, word):
         ("<b>", "not delivered (failed)", False),
     ],
 )
-def test_it_tells_why_a_message_failed(build, code, words, is_suppressed):
+def test_it_tells_why_a_message_failed(build, code, words, is_opted_out):
     [found] = receipts_of(build(), call(receipt("failed", **{"err-code": code})))
-    assert words in found.error and found.is_suppressed is is_suppressed
+    assert words in found.error
+    assert (found.is_opted_out, found.is_suppressed) == (is_opted_out, code == "3")
 
 
 def test_a_delivered_message_suppresses_nobody(build):
     [found] = receipts_of(build(), call(receipt("delivered", **{"err-code": "9"})))
-    assert not found.is_suppressed and not found.error
+    assert not found.is_opted_out and not found.error
 
 
 @pytest.mark.parametrize("reference", ["", "x", "msg-42", "9" * 19])
