@@ -45,6 +45,7 @@ PLACES = (
     ("pyproject.toml", rf'(?m)(^version = "){NUMBER}(")'),
     ("packages/watchword-python/pyproject.toml", rf'(?m)(^version = "){NUMBER}(")'),
     ("packages/watchword-js/package.json", rf'(?m)(^  "version": "){NUMBER}(")'),
+    ("packages/watchword-js/package-lock.json", rf'("name": "watchword-client",\s+"version": "){NUMBER}(")'),
     ("docs/python.md", rf"(/static/clients/){NUMBER}(/)"),
     ("docs/python.md", rf"(watchword_client-){NUMBER}(-py3)"),
     ("docs/typescript.md", rf"(/static/clients/){NUMBER}(/)"),

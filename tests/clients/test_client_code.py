@@ -42,6 +42,15 @@ def generator():
     return module
 
 
+def test_npm_ci_finds_its_lock_file_in_a_checkout(tmp_path):
+    need("npm")
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(PACKAGES / "watchword-js" / name, tmp_path)
+    run("npm", "ci", "--dry-run", "--offline", "--no-audit", cwd=tmp_path, npm_config_cache=str(tmp_path / "cache"))
+    package, lock = (json.loads((tmp_path / f"package{end}.json").read_text()) for end in ("", "-lock"))
+    assert lock["version"] == lock["packages"][""]["version"] == package["version"]
+
+
 def test_what_is_generated_is_current():
     stale = [path.name for path, text in generator().made().items() if path.read_text() != text]
     assert stale == [], "Run packages/generate_clients.py."

@@ -24,6 +24,8 @@ async function post(path, body) {
 }
 
 const seen = {};
+const premium = await post("/phone-number/send-otp", { phoneNumber: "+4990012345678" });
+seen.premium = [premium.status, premium.body?.message];
 await post("/phone-number/send-otp", { phoneNumber: PHONE });
 seen.wrong = (await post("/phone-number/verify", { phoneNumber: PHONE, code: "000000" })).status;
 const code = await ask("code of the phone");
