@@ -1,27 +1,47 @@
 """The settings of gunicorn, the web server. ``config/processes/web.py`` adds address, processes and threads.
 
 gunicorn's parent loads none of this application, but for `up`. So SIGHUP starts processes with the code that is there
-at that moment, and the old ones end once they have answered what they have.
+at that moment. Once all of these answer, the old ones end.
 """
 
 from __future__ import annotations
 
 import gc
 import logging
+import mmap
 import os
+import signal
 import socket
 import struct
+import sys
 from typing import Any
 
 import gunicorn
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
+from gunicorn.workers.gthread import ThreadWorker
 
 from config import logs
 from config.processes import parent_watch
 
 wsgi_app = "config.wsgi:application"
-worker_class = "gthread"
+
+
+class worker_class(ThreadWorker):  # type: ignore[misc]  # noqa: N801  (gunicorn's name of the setting)
+    """gunicorn's threads. One of its processes that ends would lose what waits to be accepted."""
+
+    def set_accept_enabled(self, enabled: bool) -> None:
+        super().set_accept_enabled(enabled)
+        if self.alive:
+            return
+        for listener in self.sockets:
+            seen = -1
+            while self.nr_conns != seen:  # until nothing waits
+                seen = self.nr_conns
+                self.accept(listener)
+            listener.close()  # of all processes, and the next client is refused
+        self.sockets = []
+
 
 # --- connections ---------------------------------------------------------------------------------------------------
 
@@ -80,6 +100,41 @@ def _without_request(record: logging.LogRecord) -> bool:
     return True
 
 
+# --- a reload ------------------------------------------------------------------------------------------------------
+# gunicorn ends the old processes as soon as it has forked new ones. Here each process tells by SIGTTOU that it answers,
+# and while one does not, all stay.
+
+
+def on_reload(server: Any) -> None:
+    server.num_workers = len(server.WORKERS) + server.cfg.workers
+
+
+def pre_fork(server: Any, worker: Any) -> None:
+    worker.answers = mmap.mmap(-1, 1)  # one byte of memory that both processes see
+    worker.is_extra = server.num_workers > server.cfg.workers
+
+
+def nworkers_changed(server: Any, number: int, before: int | None) -> None:
+    """By SIGTTOU the number falls by one: put right how many processes there are to be."""
+    if before is None or number >= before:
+        return
+    all_answer = all(worker.answers[0] for worker in server.WORKERS.values())
+    wanted = server.cfg.workers if all_answer else max(server.cfg.workers, len(server.WORKERS))
+    if number != wanted:
+        server.num_workers = wanted
+
+
+def worker_exit(server: Any, worker: Any) -> None:
+    """Let a process of a reload that cannot start end alone. By the codes 3 and 4 gunicorn ends the others too."""
+    if worker.pid == os.getpid() and worker.is_extra and not worker.answers[0]:
+        sys.exit(1)
+
+
+def child_exit(server: Any, worker: Any) -> None:
+    if worker.is_extra and not worker.answers[0]:
+        server.num_workers -= 1
+
+
 # --- hooks ---------------------------------------------------------------------------------------------------------
 
 
@@ -111,6 +166,9 @@ def post_worker_init(worker: Any) -> None:
     for listener in worker.sockets:  # what it accepts has its options
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, seconds)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds)
+    worker.answers[0] = 1
+    if os.getppid() == worker.ppid:
+        os.kill(worker.ppid, signal.SIGTTOU)
 
 
 def pre_request(worker: Any, request: Any) -> None:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -231,16 +232,72 @@ def test_a_reload_replaces_the_processes_and_no_request_is_lost_or_refused(tmp_p
         before = set(server.processes())
         server.process.send_signal(signal.SIGHUP)
         wait_until(lambda: not before & set(server.processes()), "the old processes are gone")
+        assert len(server.processes()) == 2
         answered = askers.answered
         wait_until(lambda: askers.answered > answered + 20, "the new ones answer")
+    assert askers.failures == []
+
+
+def test_while_new_processes_load_the_old_ones_answer(tmp_path):
+    """The new ones are stopped while they load, as on a machine that has no time for them."""
+    with Server(tmp_path / "log", workers=2) as server:
+        old = set(server.processes())
+        server.process.send_signal(signal.SIGHUP)
+        new = wait_until(lambda: len(found := set(server.processes()) - old) == 2 and found, "new ones are forked")
+        for pid in new:
+            os.kill(pid, signal.SIGSTOP)
+        assert all(time.sleep(0.05) or server.answers() for _ in range(60))
+        assert old < set(server.processes())
+        for pid in new:
+            os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: set(server.processes()) == new, "the old ones end")
+        assert server.answers()
+
+
+def test_a_reload_of_what_cannot_start_leaves_the_old_processes_alone(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text(PRODUCTION["SECRET_KEY"])
+    with Server(tmp_path / "log", workers=2, SECRET_KEY="", SECRET_KEY_FILE=str(secret)) as server:
+        old = set(server.processes())
+        secret.unlink()
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: server.log.read_text().count("exited with code") == 2, "new processes have failed")
+        secret.write_text(PRODUCTION["SECRET_KEY"])
+        assert server.answers() and set(server.processes()) == old
+        server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(new := set(server.processes())) == 2 and not new & old, "the next reload replaces them")
+
+
+def test_what_waits_to_be_accepted_when_the_server_ends_is_answered(tmp_path):
+    """The process is stopped meanwhile, as on a busy machine. Who comes later is refused, and may go elsewhere."""
+    with Server(tmp_path / "log") as server, server.connect() as kept:
+        kept.sendall(GET)
+        assert kept.recv(12) == b"HTTP/1.1 200"
+        [pid] = server.processes()
+        os.kill(pid, signal.SIGSTOP)
+        waiting = [server.connect() for _ in range(20)]
+        for client in waiting:
+            client.sendall(GET)
+        server.process.terminate()
+        os.kill(pid, signal.SIGCONT)
+        assert {read_all(client)[:12] for client in waiting} == {b"HTTP/1.1 200"}
+        wait_until(lambda: not server.listens(), "the next one is refused")
+        assert server.process.poll() is None or not server.processes()
+
+
+def test_a_server_that_ends_refuses_a_client_or_answers_it(tmp_path):
+    with Server(tmp_path / "log", workers=2) as server, Askers(server, 8, may_be_refused=True) as askers:
+        server.process.terminate()
+        assert server.process.wait(60) == 0
     assert askers.failures == []
 
 
 class Askers:
     """Clients that ask without a pause: some on one connection as long as the server keeps it, some on new ones."""
 
-    def __init__(self, server: Server, number: int) -> None:
+    def __init__(self, server: Server, number: int, *, may_be_refused: bool = False) -> None:
         self.port, self.answered, self.failures = server.port, 0, []
+        self.may_be_refused = may_be_refused
         self.is_stopped = threading.Event()
         self.threads = [threading.Thread(target=self.ask, args=(place % 2 == 0,)) for place in range(number)]
 
@@ -264,6 +321,9 @@ class Askers:
                 response.read()
                 assert response.status == 200
                 self.answered += 1
+            except ConnectionRefusedError as error:
+                self.failures += [] if self.may_be_refused else [repr(error)]
+                return
             except (OSError, AssertionError, http.client.HTTPException) as error:
                 self.failures.append(repr(error))
                 return
