@@ -1,4 +1,4 @@
-"""The file by which a worker shows that it runs. A probe looks at its age, and starts nothing of ours.
+"""What a worker shows of its life: a file whose age a probe looks at, systemd's watchdog, and a line in the log.
 
 It asks neither the database nor the broker: a restart would bring back nothing that is away.
 """
@@ -10,18 +10,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gunicorn import systemd
+
 from verification.worker.poller import Poller
 
 log = logging.getLogger(__name__)
 
-BEAT_SECONDS = 5.0  # between two touches; the probes of deploy/helm and compose.yaml ask for one within a minute
+BEAT_SECONDS = (
+    5.0  # between two beats; the probes of deploy/helm and compose.yaml and systemd ask for one within a minute
+)
 # The time that a poller's round may take. An attempt to reach a machine that is gone takes Linux some 130 seconds, and
 # a round may make several; one that takes longer hangs for good.
 HANGS_SECONDS = 900.0
 
 
-class LivenessFile:
-    """Touched by :meth:`beat` while the pollers are at work. Without a ``path`` nothing is written."""
+class Liveness:
+    """Shown by :meth:`beat` while the pollers are at work. Without a ``path`` no file is written."""
 
     def __init__(self, path: Path | None) -> None:
         """Make the file. Raises :class:`OSError` where it cannot be written."""
@@ -31,11 +35,11 @@ class LivenessFile:
             path.touch(mode=0o600)
 
     def beat(self, pollers: Sequence[Poller[Any]]) -> None:
-        if not self.path:
-            return
         hanging = [each.name for each in pollers if not each.is_at_work(HANGS_SECONDS)]
         if not hanging:
-            self.path.touch()
+            if self.path:
+                self.path.touch()
+            systemd.sd_notify("WATCHDOG=1", log)  # nothing without systemd
         elif not self.is_told:
             self.is_told = True
             log.error("The worker hangs; these parts no longer respond: %s.", ", ".join(hanging))

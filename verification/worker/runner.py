@@ -27,7 +27,7 @@ from verification.services.records import workers
 from verification.services.texts.rendering import languages
 from verification.worker import schedule
 from verification.worker.broker import ThreadFigures, broker
-from verification.worker.liveness import BEAT_SECONDS, LivenessFile
+from verification.worker.liveness import BEAT_SECONDS, Liveness
 from verification.worker.tasks import deliver_connected, deliver_message
 
 log = logging.getLogger(__name__)
@@ -36,15 +36,16 @@ STOP_SECONDS = 8.0  # how long calls may go on at the end: as long as a provider
 
 
 def run(*, threads: int, holds_connections: bool = False, alive_file: Path | None = None) -> None:
-    """Deliver with ``threads`` threads until SIGTERM or SIGINT; calls under way are finished first.
+    """Deliver with ``threads`` threads until SIGTERM, SIGINT or SIGHUP; calls under way are finished first.
 
     Raises :class:`OSError` where ``alive_file`` cannot be written.
     """
-    alive = LivenessFile(alive_file)
+    alive = Liveness(alive_file)
     stopping = threading.Event()
     signals: SimpleQueue[int] = SimpleQueue()  # unlike an event, safe in a signal handler
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _: signals.put(number))
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:  # under nohup we stay
+            signal.signal(number, lambda number, _: signals.put(number))
     addresses.keep_patterns()
     languages()
     actors = [deliver_message, deliver_connected] if holds_connections else [deliver_message]

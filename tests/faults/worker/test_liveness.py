@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -14,7 +15,7 @@ import pytest
 
 from tests.live import ROOT, LiveService, wait_until
 from verification.worker import liveness
-from verification.worker.liveness import BEAT_SECONDS, LivenessFile
+from verification.worker.liveness import BEAT_SECONDS, Liveness
 from verification.worker.poller import Poller
 
 CHART = (ROOT / "deploy" / "helm" / "watchword" / "templates" / "workers.yaml").read_text()
@@ -68,7 +69,7 @@ def test_a_worker_is_alive_while_the_database_is_away_and_not_when_it_hangs(tmp_
 
 def test_a_poller_that_hangs_lets_the_file_age(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(liveness, "HANGS_SECONDS", 0.0)
-    file, stopping, hung = LivenessFile(tmp_path / "alive"), threading.Event(), threading.Event()
+    file, stopping, hung = Liveness(tmp_path / "alive"), threading.Event(), threading.Event()
     hangs = Poller("a poller", stopping, before_round=lambda: hung.wait(10))
     hangs.start()
     age(file.path)
@@ -89,6 +90,32 @@ def test_a_poller_that_hangs_lets_the_file_age(tmp_path, monkeypatch, caplog):
     age(file.path)
     file.beat([hangs])
     assert not is_alive(file.path)
+
+
+@pytest.fixture
+def systemd(tmp_path, monkeypatch):
+    """The socket on which systemd hears from a unit with WatchdogSec."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(str(tmp_path / "notify"))
+        heard.setblocking(False)
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        yield heard
+
+
+def test_without_a_file_systemd_hears_of_a_worker_until_it_hangs_and_the_log_says_so(systemd, monkeypatch, caplog):
+    worker, stopping = Liveness(None), threading.Event()
+    works = Poller("a poller", stopping, before_round=lambda: None)
+    works.start()
+    worker.beat([works])
+    assert systemd.recv(100) == b"WATCHDOG=1"
+    monkeypatch.setattr(liveness, "HANGS_SECONDS", -1.0)
+    worker.beat([works])
+    with pytest.raises(BlockingIOError):
+        systemd.recv(100)
+    assert "no longer respond: a poller" in caplog.text
+    stopping.set()
+    works.wake.set()
+    works.join()
 
 
 def test_a_file_that_cannot_be_written_is_said_in_one_line(tmp_path):

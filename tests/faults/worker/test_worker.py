@@ -117,14 +117,19 @@ def test_a_message_that_two_workers_died_with_is_not_sent_a_third_time(service, 
     assert row(service, message_id) == ("sent", 3, 2, True)
 
 
-def test_a_worker_told_to_stop_finishes_what_it_is_sending(service, shop):
-    to = recipient()
+UNDER_NOHUP = pytest.mark.skipif(signal.getsignal(signal.SIGHUP) == signal.SIG_IGN, reason="It stays under nohup.")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=UNDER_NOHUP)])
+def test_a_worker_told_to_stop_finishes_what_it_is_sending(service, shop, number):
+    to, stopping = recipient(), "The worker is stopping"
+    before = service.output("worker0").count(stopping)
     shop.gateway.script(slow_answer := SlowAnswer())
     _, body, _ = shop.send(to)
     wait_until(lambda: shop.sent_to(to), "the worker asks the gateway")
     worker = service.processes["worker0"]
-    os.killpg(worker.pid, signal.SIGTERM)
-    wait_until(lambda: "The worker is stopping" in service.output("worker0"), "the worker hears it")
+    os.killpg(worker.pid, number)
+    wait_until(lambda: service.output("worker0").count(stopping) > before, "the worker hears it")
     assert row(service, body["message_id"])[0] == "sending"
     slow_answer.is_due = True
     assert worker.wait(timeout=30) == 0

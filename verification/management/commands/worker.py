@@ -15,7 +15,7 @@ from verification.services.maintenance import key_ring
 
 
 class Command(WatchwordCommand):
-    help = "Deliver messages until SIGTERM or Ctrl-C; the worker first finishes what it is sending."
+    help = "Deliver messages until SIGTERM, SIGHUP or Ctrl-C; the worker first finishes what it is sending."
     epilog = (
         "Run as many as you like, on as many machines, and one of them with --connections if a provider needs a\n"
         "persistent connection (SMPP). `up` runs one such worker."
