@@ -25,4 +25,4 @@ EXPOSE 8000
 # Of a web process. A worker is probed by the age of a file that it touches, see compose.yaml.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8000/readyz', timeout=4)"]
-CMD ["python", "manage.py", "web", "--host", "0.0.0.0", "--port", "8000", "--workers", "4", "--preload"]
+CMD ["python", "manage.py", "web", "--host", "::", "--port", "8000", "--workers", "4", "--preload"]

@@ -26,15 +26,31 @@ HOST = b"Host: codes.example.com\r\n"
 GET = b"GET /livez HTTP/1.1\r\n" + HOST + b"\r\n"
 SECONDS = 30  # for an answer; who gets none fails
 SLOW = "1"  # second that a client may pause
+AS_SYSTEMD_DOES = """
+import os, sys
+os.dup2(int(sys.argv[1]), 3)
+os.execve(sys.argv[2], sys.argv[2:], {**os.environ, "LISTEN_FDS": "1", "LISTEN_PID": str(os.getpid())})
+"""
 
 
 class Server:
-    def __init__(self, log: Path, *options: str, workers: int = 1, **environment: str) -> None:
-        self.port, self.log = free_port(), log
+    """``keeps`` is a socket that systemd listens at for the server."""
+
+    def __init__(
+        self, log: Path, *options: str, workers: int = 1, keeps: socket.socket | None = None, **environment: str
+    ) -> None:
+        self.port, self.log = keeps.getsockname()[1] if keeps else free_port(), log
         command = [sys.executable, "manage.py", "web", "--port", str(self.port), "--workers", str(workers), *options]
+        if keeps:
+            command = [sys.executable, "-c", AS_SYSTEMD_DOES, str(keeps.fileno()), *command]
         with log.open("wb") as output:
             self.process = subprocess.Popen(
-                command, cwd=ROOT, env=PRODUCTION | environment, start_new_session=True, stderr=output
+                command,
+                cwd=ROOT,
+                env=PRODUCTION | environment,
+                pass_fds=[keeps.fileno()] if keeps else [],
+                start_new_session=True,
+                stderr=output,
             )
 
     def __enter__(self) -> Server:
@@ -283,6 +299,25 @@ def test_what_waits_to_be_accepted_when_the_server_ends_is_answered(tmp_path):
         assert {read_all(client)[:12] for client in waiting} == {b"HTTP/1.1 200"}
         wait_until(lambda: not server.listens(), "the next one is refused")
         assert server.process.poll() is None or not server.processes()
+
+
+def test_who_comes_while_it_is_started_again_waits_at_the_socket_that_systemd_keeps(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as kept:
+        with Server(tmp_path / "log", keeps=kept) as server:
+            server.process.terminate()
+            assert server.process.wait(60) == 0
+        with server.connect() as waiting, Server(tmp_path / "log", keeps=kept):
+            waiting.sendall(GET)
+            assert waiting.recv(12) == b"HTTP/1.1 200"
+
+
+def test_every_address_is_one_of_ipv4_or_of_ipv6(tmp_path):
+    with (
+        Server(tmp_path / "log", "--host", "::") as server,  # which has answered over IPv4
+        socket.create_connection(("::1", server.port), timeout=SECONDS) as client,
+    ):
+        client.sendall(GET)
+        assert client.recv(12) == b"HTTP/1.1 200"
 
 
 def test_a_server_that_ends_refuses_a_client_or_answers_it(tmp_path):

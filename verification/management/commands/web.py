@@ -18,14 +18,18 @@ MAX_WORKERS = 256  # processes; more than any machine has use for
 
 class Command(WatchwordCommand):
     help = (
-        "Serve API, panel and pages until SIGTERM or Ctrl-C, in production. For a laptop use `up`, which runs its "
-        "own web server."
+        "Serve API, panel and pages until SIGTERM or Ctrl-C, in production; SIGHUP starts processes with the code that "
+        "is there now. For a laptop use `up`, which runs its own web server."
     )
     epilog = "example:\n  manage.py web --port 8000 --workers 4"
     prints_data = False
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--host", default="127.0.0.1", help="Default: 127.0.0.1, only this machine.")
+        parser.add_argument(
+            "--host",
+            default="127.0.0.1",
+            help="Default: 127.0.0.1, only this machine. `::` is every address, of IPv4 as well.",
+        )
         parser.add_argument(
             "--port", type=whole(least=1, most=MAX_PORT), default=8000, metavar="N", help="Default: 8000."
         )
