@@ -23,6 +23,7 @@ from tests.servers.nginx import Nginx
 from verification.api.serializers.errors import problem_address
 from verification.core.error_codes import CATALOGUE
 from verification.management.commands.backup import Command
+from verification.worker.liveness import BEAT_SECONDS
 
 UNITS = sorted((ROOT / "deploy" / "systemd").glob("*.service"))
 WORST_EXPOSURE = 29  # tenths: 100 is a process that may do everything
@@ -45,7 +46,7 @@ def test_systemd_finds_little_that_a_process_of_the_service_may_do():
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda path: path.stem)
 def test_a_unit_starts_a_command_that_there_is(unit):
-    (command,) = re.findall(r"(?m)^ExecStart=/opt/watchword/bin/watchword ([a-z]+) ", unit.read_text())
+    (command,) = re.findall(r"(?m)^ExecStart=/opt/watchword/bin/watchword ([a-z]+)\b", unit.read_text())
     assert (ROOT / "verification" / "management" / "commands" / f"{command}.py").exists()
 
 
@@ -67,8 +68,8 @@ def test_systemd_reads_the_units_and_the_timer(tmp_path):
     for unit in (ROOT / "deploy" / "systemd").iterdir():
         text = unit.read_text().replace("/opt/watchword/bin/watchword", "/bin/true")
         (tmp_path / unit.name).write_text(text)
-    checked = subprocess.run([TOOL, "verify", *tmp_path.glob("watchword-backup.*")], capture_output=True, text=True)
-    assert [line for line in checked.stderr.splitlines() if "watchword-backup" in line] == []
+    checked = subprocess.run([TOOL, "verify", *tmp_path.iterdir()], capture_output=True, text=True)
+    assert [line for line in checked.stderr.splitlines() if "watchword-" in line] == []
 
 
 def test_a_reload_tries_the_new_code_and_then_tells_gunicorn():
@@ -79,7 +80,14 @@ def test_a_reload_tries_the_new_code_and_then_tells_gunicorn():
 
 def test_the_units_together_leave_memory_to_the_database_beside_them():
     shares = {unit.stem: int(re.findall(r"(?m)^MemoryMax=(\d+)%$", unit.read_text())[0]) for unit in UNITS}
-    assert shares["watchword-web"] + shares["watchword-worker"] < 100
+    assert sum(shares.values()) <= 80
+
+
+def test_systemd_watches_over_every_worker_and_no_core_is_written_of_one_that_hangs():
+    for name in ("worker", "connections"):
+        unit = (ROOT / "deploy" / "systemd" / f"watchword-{name}.service").read_text()
+        (seconds,) = re.findall(r"(?m)^WatchdogSec=(\d+)$", unit)
+        assert int(seconds) > 5 * BEAT_SECONDS and "\nWatchdogSignal=SIGTERM\n" in unit
 
 
 @pytest.mark.skipif(not (nginx.PROGRAM and nginx.has_ipv6()), reason="There is no nginx, or no IPv6.")
