@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db import connection
 from django.db.models import F
+from django.test import Client
 from django.utils import timezone
 
 from providers.base import BotStarted, Receipt, ReceiptStatus
@@ -344,3 +345,44 @@ def test_a_stranger_is_judged_and_their_wrong_codes_settled_without_all_others(d
     assert spent.outcome == "verified"
     assert WrongCode.objects.get(is_settled=True).recipient == recipients[0]
     assert max(read.values()) < BACKLOG, read
+
+
+def test_a_send_to_a_mailbox_reads_no_other_names_of_it(db):
+    """Anybody makes recipients such as a+1@ without an end, as no limit of sends binds a create without one."""
+    project = factories.project(channels=("email",), sends_per_10_minutes=3)
+    api = Api(Client(), project.api_key, project.secret_key)
+    for number in range(2):
+        assert api.create(f"victim+{number}@example.com").status_code == 200
+    Recipient.objects.bulk_create(
+        Recipient(project=project.row, address=f"victim+x{number}@example.com", mailbox="victim@example.com")
+        for number in range(BACKLOG)
+    )
+    before = rows_read("verification_recipient"), rows_read()
+    assert api.create("victim+new@example.com").status_code == 200
+    assert api.create("victim+newer@example.com").status_code == 429
+    assert rows_read("verification_recipient") - before[0] < 20
+    assert rows_read() - before[1] < BACKLOG / 5
+
+
+def test_sends_that_failed_are_repeated_a_few_times_in_a_session(db):
+    """They count in no limit of sends, and each leaves a row."""
+    project = factories.project(channels=("sms",))
+    api = Api(Client(), project.api_key, project.secret_key)
+    session = api.create("+4915112345678").data["session_id"]
+
+    def send_again():
+        Message.objects.filter(session=session).update(status="failed", is_counted=False)
+        return api.send(session, "sms")
+
+    assert [send_again().status_code for _ in range(19)] == [200] * 19
+    assert send_again().data["code"] == "too_many_sends"
+
+
+def test_the_channel_that_reached_somebody_is_looked_for_among_their_newest_messages(made):
+    ids = made(BACKLOG)
+    recipient = Message.objects.get(pk=ids[0]).recipient
+    Message.objects.filter(pk__in=ids).update(recipient=recipient, status="failed", is_counted=False)
+    before = rows_read()
+    locked = sql.call("lock_recipient", project=recipient.project_id, address=recipient.address, forgotten="")
+    assert locked.id == recipient.pk and locked.reached_channel is None
+    assert rows_read() - before < BACKLOG / 2

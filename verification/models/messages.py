@@ -69,6 +69,9 @@ class Message(Requested):
         db_index=False,
         db_constraint=False,
     )
+    mailbox = models.BigIntegerField(
+        null=True, help_text="Whose limits of sends it counts in, as key_of_mailbox; null for those of the recipient."
+    )
     session = models.ForeignKey(
         "verification.Session",
         null=True,
@@ -151,6 +154,11 @@ class Message(Requested):
         indexes = (
             models.Index(name="message_of_session", fields=("session",), condition=Q(session__isnull=False)),
             models.Index(name="message_of_recipient", fields=("recipient", "-created_at")),
+            models.Index(
+                name="message_of_mailbox",
+                fields=("mailbox", "created_at"),
+                condition=Q(mailbox__isnull=False, is_counted=True),
+            ),
             models.Index(name="message_of_project", fields=("project", "-created_at")),
             models.Index(name="message_of_request", fields=("caller_request",), condition=~Q(caller_request="")),
             models.Index(name="message_newest", fields=("-created_at",)),

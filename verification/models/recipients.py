@@ -72,7 +72,6 @@ class Recipient(models.Model):
         indexes = (
             models.Index(name="recipient_of_all_projects", fields=("address",)),
             models.Index(name="recipient_of_project", fields=("project", "-id")),
-            models.Index(name="recipient_mailbox", fields=("project", "mailbox"), condition=Q(mailbox__isnull=False)),
             models.Index(name="recipient_forgotten", fields=("forgotten_at",), condition=Q(forgotten_at__isnull=False)),
             models.Index(name="recipient_erased", fields=("erased_hash",), condition=Q(erased_hash__isnull=False)),
         )

@@ -317,7 +317,7 @@ def strip(messages: list[int], sessions: list[str]) -> None:
     answers, client networks, and what callers choose freely: the ids of requests, and references.
     """
     Message.objects.filter(pk__in=messages).update(
-        provider_message_id=None, callback_url="", **REQUEST_REMOVED, subnet=""
+        provider_message_id=None, callback_url="", mailbox=None, **REQUEST_REMOVED, subnet=""
     )
     Session.objects.filter(pk__in=sessions).update(**REQUEST_REMOVED, subnet="", reference="")
     WrongCode.objects.filter(session__in=sessions).update(**REQUEST_REMOVED)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 
 from django.db.models import Max, Q
 from django.utils import timezone
 
+from verification import sql
 from verification.core import addresses
 from verification.core.session_rules import CHANNEL_BLOCK_SECONDS, WRONG_CODES_DIVISORS
 from verification.models import ChannelType, Message, Recipient, WrongCode
@@ -68,13 +70,13 @@ def blocked_channels(recipient: Recipient) -> list[tuple[str, datetime]]:
 
 def _latest_sends(recipient: Recipient, number: int) -> list[datetime]:
     """Return the times of the latest sends, the newest first. Recipients of one mailbox share its limits."""
-    sharers = [recipient.pk]
+    rows = Message.objects.filter(is_counted=True, created_at__gt=timezone.now() - LONGEST_OF_SENDS)
+    counted = [rows.filter(recipient=recipient, mailbox=None)]
     if recipient.mailbox:
-        of_mailbox = Recipient.objects.filter(project=recipient.project_id, mailbox=recipient.mailbox)
-        sharers = list(of_mailbox.values_list("pk", flat=True))
-    since = timezone.now() - LONGEST_OF_SENDS
-    rows = Message.objects.filter(recipient__in=sharers, is_counted=True, created_at__gt=since)
-    return list(rows.order_by("-created_at").values_list("created_at", flat=True)[:number])
+        key = sql.value("key_of_mailbox", project=recipient.project_id, mailbox=recipient.mailbox)
+        counted.append(rows.filter(mailbox=key))
+    newest = [each.order_by("-created_at").values_list("created_at", flat=True)[:number] for each in counted]
+    return sorted(chain(*newest), reverse=True)[:number]
 
 
 def _latest_wrong_codes(recipient: Recipient, number: int) -> list[datetime]:

@@ -1,7 +1,8 @@
 -- Write one message if the limits allow it. The caller holds the recipient's lock.
 --
--- The limits are counted from rows, and so exactly. First come the sends of the session, at most 5. Then come the sends to
--- the recipient and to those who share the mailbox, by the windows of the terms. The channel's budget of the day is last,
+-- The limits are counted from rows, and so exactly. First come the sends of the session, at most 5, or 20 with
+-- those that failed at every provider, which strangers could else repeat without an end. Then come the sends to
+-- the recipient and to those who share the mailbox (see key_of_mailbox), by the windows of the terms. The channel's budget of the day is last,
 -- by one conditional update. What was made in this transaction has no rows yet, and none are counted: p_is_new_recipient,
 -- p_is_new_session.
 -- A test login's messages are final at once, count in no limit and reach nobody.
@@ -26,12 +27,14 @@ CREATE OR REPLACE FUNCTION queue_message(
 ) LANGUAGE plpgsql AS $$
 DECLARE
     v_session_sends constant integer := 5;
+    v_session_messages constant integer := 20;
+    v_mailbox constant bigint := key_of_mailbox(p_project, p_mailbox);
     v_usual_wait constant integer := 30;  -- seconds, for a channel that the order of fall-back does not name
     v_is_guarded constant boolean := is_guarded(p_channel, p_guard) AND NOT p_is_test;
     v_is_handed constant boolean := coalesce((p_guard -> 'is_handed')::boolean, false);
     v_budget constant integer := CASE WHEN NOT p_is_test THEN p_terms -> 'budgets' ->> p_channel END;
     v_sends jsonb;
-    v_sharers bigint[];
+    v_since timestamptz;
     v_moments timestamptz[];
     v_today constant date := (p_now AT TIME ZONE 'UTC')::date;
 BEGIN
@@ -41,25 +44,35 @@ BEGIN
             outcome := 'suppressed';
             RETURN;
         END IF;
-        IF p_session IS NOT NULL AND NOT p_is_new_session AND v_session_sends <= (
-            SELECT count(*) FROM verification_message WHERE session_id = p_session AND is_counted
+        IF p_session IS NOT NULL AND NOT p_is_new_session AND (
+            SELECT count(*) FILTER (WHERE is_counted) >= v_session_sends OR count(*) >= v_session_messages
+            FROM verification_message WHERE session_id = p_session
         ) THEN
             outcome := 'session_sends';
             RETURN;
         END IF;
 
-        v_sharers := CASE WHEN p_mailbox IS NULL THEN ARRAY[p_recipient] ELSE lock_mailbox(p_project, p_mailbox) END;
-        IF NOT p_is_new_recipient OR cardinality(v_sharers) > 1 THEN
+        IF v_mailbox IS NOT NULL THEN
+            PERFORM pg_advisory_xact_lock(v_mailbox);  -- no other session counts sends to the mailbox until we commit
+        END IF;
+        IF NOT p_is_new_recipient OR v_mailbox IS NOT NULL THEN
             v_sends := p_terms -> 'sends';
+            v_since := p_now - make_interval(secs => (v_sends ->> 'seconds')::integer);
             v_moments := ARRAY(
-                SELECT sent.created_at FROM unnest(v_sharers) AS sharer (id)
-                CROSS JOIN LATERAL (  -- of several at once, no index has the newest first but that of all recipients
-                    SELECT created_at FROM verification_message
-                    WHERE recipient_id = sharer.id AND is_counted
-                      AND created_at > p_now - make_interval(secs => (v_sends ->> 'seconds')::integer)
-                      AND created_at <= latest_past(p_now)
-                    ORDER BY created_at DESC
-                    LIMIT (v_sends ->> 'rows')::integer
+                SELECT sent.created_at FROM (
+                    (
+                        SELECT created_at FROM verification_message
+                        WHERE recipient_id = p_recipient AND mailbox IS NULL AND is_counted
+                          AND created_at > v_since AND created_at <= latest_past(p_now)
+                        ORDER BY created_at DESC
+                        LIMIT (v_sends ->> 'rows')::integer
+                    ) UNION ALL (  -- compared as a pair, so that the one index of the mailboxes serves
+                        SELECT created_at FROM verification_message
+                        WHERE (mailbox, created_at) > (v_mailbox, v_since) AND is_counted
+                          AND (mailbox, created_at) <= (v_mailbox, latest_past(p_now)) AND mailbox IS NOT NULL
+                        ORDER BY mailbox DESC, created_at DESC
+                        LIMIT (v_sends ->> 'rows')::integer
+                    )
                 ) AS sent
                 ORDER BY sent.created_at DESC
                 LIMIT (v_sends ->> 'rows')::integer
@@ -114,11 +127,11 @@ BEGIN
     END IF;
 
     INSERT INTO verification_message (
-        id, project_id, recipient_id, session_id, channel, language, status, is_test, is_counted, is_budgeted,
+        id, project_id, recipient_id, mailbox, session_id, channel, language, status, is_test, is_counted, is_budgeted,
         code_encrypted, callback_url, pinned_provider_id, claims, lost_leases, is_handed_over, created_at, due_at,
         expires_at, finished_at, fallback_at, request, caller_request, subnet
     ) VALUES (
-        p_message, p_project, p_recipient, p_session, p_channel, p_language,
+        p_message, p_project, p_recipient, v_mailbox, p_session, p_channel, p_language,
         CASE WHEN p_is_test THEN 'success' ELSE 'queued' END, p_is_test, NOT p_is_test, v_budget IS NOT NULL,
         CASE WHEN NOT p_is_test THEN p_code_encrypted END, p_callback_url, p_provider, 0, 0, false, p_now, p_now,
         p_expires_at, CASE WHEN p_is_test THEN p_now END,
@@ -140,20 +153,17 @@ BEGIN
 END
 $$;
 
--- Return the recipients that share a mailbox and so its limits of sends, such as a+1@ and a+2@. This locks the mailbox: no
--- other session counts sends to it until we commit. The caller holds the lock of one of its recipients.
-CREATE OR REPLACE FUNCTION lock_mailbox(p_project bigint, p_mailbox text) RETURNS bigint[] LANGUAGE plpgsql AS $$
-BEGIN
-    PERFORM pg_advisory_xact_lock(hashtextextended(p_mailbox, p_project));
-    RETURN ARRAY(SELECT id FROM verification_recipient WHERE project_id = p_project AND mailbox = p_mailbox);
-END
+-- Return the number under which sends to a mailbox are counted, and that is locked meanwhile: recipients such as a+1@ and
+-- a+2@ share one. Messages carry it, as anybody can make recipients of one mailbox without an end. Null for a phone number.
+CREATE OR REPLACE FUNCTION key_of_mailbox(p_project bigint, p_mailbox text) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS $$
+    SELECT hashtextextended(p_mailbox, p_project)
 $$;
 
 -- Lock a recipient, and create it if it is new (is_new). No other session counts or writes for it until we commit. A
 -- statement that starts after this call sees what the last holder of the lock committed.
 -- p_forgotten is the recipient's name for a day after an erasure: a recipient who comes back keeps that day's counts.
--- reached_channel, for whoever never verified: the channel of the last message that reached them, or whose receipt may
--- still come. Nobody writes it down when a message was sent: the user's check, which may come a moment later, would wait
+-- reached_channel, for whoever never verified: the channel of the last of 50 messages that reached them, or whose receipt
+-- may still come. Nobody writes it down when a message was sent: the user's check, which may come a moment later, would wait
 -- for that commit.
 CREATE OR REPLACE FUNCTION lock_recipient(
     p_project bigint, p_address text, p_forgotten text,
@@ -188,9 +198,14 @@ BEGIN
     END LOOP;
     IF verified_channel = '' AND NOT is_new THEN
         SELECT message.channel INTO reached_channel
-        FROM verification_message AS message
-        WHERE message.recipient_id = lock_recipient.id AND message.sent_at IS NOT NULL
-          AND message.status IN ('sent', 'success')
+        FROM (
+            SELECT newest.channel, newest.status, newest.sent_at, newest.created_at
+            FROM verification_message AS newest
+            WHERE newest.recipient_id = lock_recipient.id
+            ORDER BY newest.created_at DESC
+            LIMIT 50
+        ) AS message
+        WHERE message.sent_at IS NOT NULL AND message.status IN ('sent', 'success')
         ORDER BY message.created_at DESC
         LIMIT 1;
     END IF;

@@ -224,6 +224,7 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_window constant interval := make_interval(mins => p_project.guess_minutes);
     v_begin constant timestamptz := p_now - v_window;
+    v_most_told constant integer := 100000;
     v_strangers_window constant interval := '5 minutes';  -- as in strangers_wrong_codes
     v_since timestamptz;
     v_strangers integer;
@@ -238,7 +239,7 @@ BEGIN
         RETURN;
     END IF;
 
-    v_strangers := strangers_wrong_codes(p_project.id, p_project.guess_assumed, p_now);
+    v_strangers := strangers_wrong_codes(p_project.id, p_project.guess_assumed, v_most_told, p_now);
     IF p_project.guess_assumed > 0 AND v_strangers > p_project.guess_assumed THEN
         PERFORM guard_watch(
             p_project.id, 'strangers', '',

@@ -54,7 +54,7 @@ BEGIN
         RETURN;
     END IF;
 
-    v_all := strangers_wrong_codes(p_project, v_assumed, p_now);
+    v_all := strangers_wrong_codes(p_project, v_assumed, v_assumed + (p_limits -> 'heavy')::integer + 1, p_now);
     IF v_all > v_assumed THEN
         v_tries := least(v_tries, (p_limits -> 'subnet_tries')::integer);
     END IF;
@@ -97,8 +97,9 @@ END
 $$;
 
 -- The unsettled wrong codes of all strangers within five minutes, less those that the project's right codes explain.
--- Right codes are read only if the wrong ones exceed `p_assumed`: below, the exact number decides nothing.
-CREATE OR REPLACE FUNCTION strangers_wrong_codes(p_project bigint, p_assumed integer, p_now timestamptz)
+-- Right codes are read only if the wrong ones exceed `p_assumed`: below, the exact number decides nothing. Nor does it
+-- beyond `p_most`, where counting stops.
+CREATE OR REPLACE FUNCTION strangers_wrong_codes(p_project bigint, p_assumed integer, p_most integer, p_now timestamptz)
 RETURNS integer LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_window constant interval := '5 minutes';
@@ -112,6 +113,7 @@ BEGIN
         WHERE project_id = p_project AND subnet <> '' AND NOT is_settled
           AND created_at > v_since AND created_at <= latest_past(p_now)
         ORDER BY created_at
+        LIMIT p_most
     ) AS unsettled;
     IF v_wrong <= p_assumed THEN
         RETURN v_wrong;

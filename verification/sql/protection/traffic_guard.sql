@@ -160,9 +160,12 @@ DECLARE
     v_since constant timestamptz := known_since(p_recipient, (p_guard ->> 'known_days')::integer, p_now);
 BEGIN
     IF v_since IS NULL OR v_most <= (
-        SELECT count(*) FROM verification_message
-        WHERE recipient_id = p_recipient AND created_at > p_now - interval '1 day' AND is_counted
-          AND channel IN ('sms', 'voice')
+        SELECT count(*) FROM (
+            SELECT FROM verification_message
+            WHERE recipient_id = p_recipient AND created_at > p_now - interval '1 day' AND is_counted
+              AND channel IN ('sms', 'voice')
+            LIMIT v_most
+        ) AS passed
     ) THEN
         RETURN false;
     END IF;
@@ -220,18 +223,27 @@ DECLARE
 BEGIN
     PERFORM FROM verification_guardblock WHERE id = p_finding.id FOR NO KEY UPDATE;
     RETURN v_most > CASE WHEN p_finding.rule = 'conversion' THEN (
-        SELECT count(*) FROM verification_guardedsend
-        WHERE project_id = p_finding.project_id AND country = p_finding.subject AND verified_at IS NULL
-          AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
+        SELECT count(*) FROM (
+            SELECT FROM verification_guardedsend
+            WHERE project_id = p_finding.project_id AND country = p_finding.subject AND verified_at IS NULL
+              AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
+            LIMIT v_most
+        ) AS unverified
     ) WHEN p_finding.rule = 'network_countries' THEN (
-        SELECT count(*) FROM verification_guardedsend
-        WHERE project_id = p_finding.project_id AND network = p_finding.subject AND network <> ''
-          AND verified_at IS NULL
-          AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
+        SELECT count(*) FROM (
+            SELECT FROM verification_guardedsend
+            WHERE project_id = p_finding.project_id AND network = p_finding.subject AND network <> ''
+              AND verified_at IS NULL
+              AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
+            LIMIT v_most
+        ) AS unverified
     ) ELSE (
-        SELECT count(*) FROM verification_guardedsend
-        WHERE project_id = p_finding.project_id AND prefix = p_finding.subject AND verified_at IS NULL
-          AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
+        SELECT count(*) FROM (
+            SELECT FROM verification_guardedsend
+            WHERE project_id = p_finding.project_id AND prefix = p_finding.subject AND verified_at IS NULL
+              AND NOT is_manual AND created_at > v_since AND created_at <= latest_past(p_now)
+            LIMIT v_most
+        ) AS unverified
     ) END;
 END
 $$;
