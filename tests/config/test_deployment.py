@@ -196,7 +196,7 @@ def test_the_log_tells_why_a_connection_failed_and_quotes_no_row():
     assert sql.reason(away) == "connection failed: password authentication failed"
     refused = IntegrityError("x")
     refused.__cause__ = psycopg.errors.UniqueViolation("Key (address)=(+4915112345678) already exists.")
-    assert sql.reason(refused) == "UniqueViolation"
+    assert sql.reason(refused) == "UniqueViolation (23505)"
 
 
 def test_the_first_request_finds_everything_loaded():

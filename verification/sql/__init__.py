@@ -29,6 +29,7 @@ __all__ = [
     "is_away",
     "now",
     "reason",
+    "sqlstate",
     "take_removal_turn",
     "text",
     "unless_away",
@@ -145,10 +146,16 @@ def unless_away() -> Iterator[None]:
             raise
 
 
+def sqlstate(error: BaseException) -> str:
+    """Return the SQLSTATE of an error that PostgreSQL reported; empty for any other."""
+    return getattr(error.__cause__ or error, "sqlstate", None) or ""
+
+
 def reason(error: Exception) -> str:
-    """An error for the log: its kind, and what the client library says where the connection itself has failed, which
-    names the server and the user. Any other text is left out, as it may quote a row."""
+    """An error for the log: its kind with the SQLSTATE, and what the client library says where the connection itself
+    has failed, which names the server and the user. Any other text is left out, as it may quote a row."""
     cause = error.__cause__ or error
     if type(cause) is not psycopg.OperationalError:
-        return type(cause).__name__
+        state = sqlstate(error)
+        return f"{type(cause).__name__} ({state})" if state else type(cause).__name__
     return str(cause).strip().partition("\n")[0]

@@ -4,7 +4,8 @@ import logging
 
 import dramatiq
 
-from verification.services.delivery import dispatch
+from verification import sql
+from verification.services.delivery import dispatch, record
 from verification.sql import read_only
 from verification.worker.broker import CONNECTIONS, MESSAGES, broker
 
@@ -27,4 +28,5 @@ def _deliver(message_id: int, *, is_connected: bool = False) -> None:
     except Exception as error:  # the row's lease ends, and the sweep delivers it
         if read_only.is_reason(error):
             read_only.leave()
-        log.error("delivery failed", extra={"message_id": message_id, "error": type(error).__name__})
+        fields = {"message_id": message_id, "request_id": record.request_of(message_id) or None}
+        log.error("delivery failed", extra=fields | {"error": sql.reason(error)})

@@ -603,14 +603,22 @@ def test_what_the_sweep_expires_is_ended_with_all_that_follows(api, project):
     assert sweep.expire_messages() == 0
 
 
-def test_what_may_have_arrived_goes_on_counting_though_the_sweep_expires_it(api):
-    message_id = send(api)
+def with_an_unknown_outcome(message_id):
     DeliveryAttempt.objects.create(message_id=message_id, provider_name="first", outcome="unknown", latency_ms=1)
+
+
+@pytest.mark.parametrize("happened", [with_an_unknown_outcome, lambda message_id: die_with(message_id)])
+def test_what_may_have_arrived_awaits_its_receipt_though_its_time_is_over(api, happened):
+    message_id = send(api)
+    happened(message_id)
     clock.forward(601)
     assert sweep.expire_messages() == 1
     message = Message.objects.get(pk=message_id)
-    assert message.is_counted
-    assert message.error == "Its time ended; whether it was sent is not known."
+    assert (message.status, message.is_counted, message.error) == ("sent", True, record.LOST_OUTCOME)
+    clock.forward(601)
+    assert sweep.expire_messages() == 1
+    message.refresh_from_db()
+    assert (message.status, message.error) == ("expired", "No delivery receipt came in time.")
 
 
 def test_the_sweep_leaves_what_lives(api):
@@ -693,9 +701,19 @@ def test_a_message_that_workers_died_with_goes_on_counting(api, project):
     message_id = send(api)
     die_with(message_id)
     clock.forward(600)
-    assert deliver(message_id).status == "expired"
+    assert deliver(message_id).status == "sent"
     clock.set_age(Message.objects.all(), 100)
     assert api.manual_send().status_code == 429
+
+
+def test_of_a_message_that_a_worker_died_with_nobody_says_that_it_was_not_sent(api, outbox):
+    """It may have arrived, and its user got in by it."""
+    message_id = send(api)
+    die_with(message_id)
+    api.report_verified(message_id=message_id)
+    message = deliver(message_id)
+    assert (message.status, message.error, outbox.messages) == ("sent", record.LOST_OUTCOME, [])
+    assert message.sent_at is not None
 
 
 def test_a_retry_is_no_lost_lease(api, outbox, project):

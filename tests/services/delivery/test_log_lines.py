@@ -3,15 +3,18 @@
 import json
 import logging
 
+import psycopg
 import pytest
+from django.db import OperationalError
 from django.test import RequestFactory
 
 from config.logs import formatter
 from providers.base import Outcome, Result
 from verification.api import exceptions
 from verification.contrib.twilio import answers
-from verification.models import Provider
+from verification.models import Message, Provider
 from verification.services.delivery import dispatch
+from verification.worker import tasks
 
 pytestmark = pytest.mark.django_db
 
@@ -46,6 +49,26 @@ def test_a_refused_message_is_found_by_its_request_message_and_provider(api, out
         "error": "busy",
     }
     assert "4915112345678" not in json.dumps(line)
+
+
+def test_a_line_about_a_sessions_message_names_the_request_that_made_the_session(api, outbox, lines):
+    outbox.answer("sms first", Result(Outcome.TEMPORARY, error="busy"))
+    response = api.create()
+    dispatch.deliver(Message.objects.get().pk)
+    [line] = lines("a provider did not accept a message")
+    assert line["request_id"] == response["X-Request-Id"]
+
+
+def test_a_delivery_that_the_database_refuses_is_told_by_its_sqlstate(api, lines, monkeypatch):
+    response = api.create()
+
+    def deliver(*_, **__):
+        raise OperationalError("could not extend file") from psycopg.errors.DiskFull("could not extend file")
+
+    monkeypatch.setattr(dispatch, "deliver", deliver)
+    tasks.deliver_message.fn(Message.objects.get().pk)
+    [line] = lines("delivery failed")
+    assert (line["request_id"], line["error"]) == (response["X-Request-Id"], "DiskFull (53100)")
 
 
 @pytest.mark.parametrize("face", ["/session/settings", "/v2/Services/x/Verifications"])

@@ -105,13 +105,12 @@ def _log_fields(message: ClaimedMessage) -> dict[str, Any]:
 
 
 def _send_or_close(message: ClaimedMessage) -> None:
-    if message.is_over and message.unknown_at:
-        record.await_receipt(message, for_seconds=receipt_seconds(message))
+    may_be_sent = bool(message.unknown_at or message.lost_leases)
+    if (message.is_over and may_be_sent) or message.lost_leases > TOLERATED_DEATHS:
+        error = record.LOST_OUTCOME if message.lost_leases else None
+        record.await_receipt(message, for_seconds=receipt_seconds(message), error=error)
     elif message.is_over:
         error = "Its session or its own time ended, or its user got in, before Watchword could send it."
         record.close(message, MessageStatus.EXPIRED, error=error)
-    elif message.lost_leases > TOLERATED_DEATHS:
-        error = "Workers stopped while sending it; it may or may not have arrived."
-        record.await_receipt(message, for_seconds=receipt_seconds(message), error=error)
     else:
         Round(message, stopping=_stopping).run()

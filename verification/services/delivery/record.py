@@ -24,6 +24,8 @@ from verification.sql.rows import ClaimedMessage
 
 RECORD_SECONDS = 15.0  # how long a worker tries to record an outcome while the database is away
 RECORD_PAUSE_SECONDS = 0.2  # between two such tries
+# Of a message whose claim ended without a word: its worker died, or could not write down the answer.
+LOST_OUTCOME = "Watchword could not record whether it was sent; it may or may not have arrived."
 
 
 class Attempt(NamedTuple):
@@ -63,10 +65,15 @@ def times_of(message_id: int) -> Times | None:
 
 
 def request_of(message_id: int) -> str:
-    """Return the id of the message's request, for a line of the log; empty where none is kept, or it is not told."""
+    """Return the id of the request that made the message, or else its session, for a line of the log.
+
+    It is empty where none is kept, or it is not told.
+    """
     with sql.unless_away():
-        row = Message.objects.filter(pk=message_id).values_list("request", "caller_request").first()
-        return request_ids.format_request_id(*row) if row else ""
+        of_both = ("request", "caller_request", "session__request", "session__caller_request")
+        row = Message.objects.filter(pk=message_id).values_list(*of_both).first()
+        if row:
+            return request_ids.format_request_id(*row[:2]) or request_ids.format_request_id(*row[2:])
     return ""
 
 

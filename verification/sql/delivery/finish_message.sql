@@ -117,8 +117,9 @@ BEGIN
 END
 $$;
 
--- Close, in bulk and without a provider call, up to p_limit messages whose time is over, the oldest first. They were never
--- sent, or their receipt did not come in time. Returns their number.
+-- End, without a provider call, up to p_limit messages whose time is over, the oldest first. Those that were never sent,
+-- and those whose receipt did not come in time, expire. One that may have been sent, as a worker that took it left no word
+-- or a provider's answer is not known, becomes 'sent' and waits for its receipt. Returns their number.
 CREATE OR REPLACE FUNCTION expire_messages(p_limit integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
@@ -128,8 +129,26 @@ DECLARE
         ORDER BY expires_at
         LIMIT p_limit FOR UPDATE SKIP LOCKED
     );
+    v_receipt_seconds constant integer := 600;  -- as UNCONFIRMED_SECONDS of delivery/round.py
+    v_may_be_sent bigint[] := ARRAY(
+        SELECT id FROM verification_message
+        WHERE id = ANY (v_ids) AND (claimed_at IS NOT NULL OR lost_leases > 0 OR EXISTS (
+            SELECT FROM verification_deliveryattempt AS attempt
+            WHERE attempt.message_id = verification_message.id AND attempt.outcome IN ('unknown', 'unclear')
+              AND attempt.failed_at IS NULL
+        ))
+    );
 BEGIN
-    PERFORM close_expired(v_ids, 'It could not be sent in time.');
+    PERFORM finish_message(
+        p_message => id, p_claims => NULL, p_status => 'sent',
+        p_error => 'Watchword could not record whether it was sent; it may or may not have arrived.',
+        p_retry_seconds => v_receipt_seconds, p_provider => NULL, p_provider_name => NULL, p_outcome => NULL,
+        p_provider_message_id => NULL, p_provider_status => NULL, p_attempt_error => NULL, p_latency_ms => NULL,
+        p_choice => NULL, p_segments => NULL, p_price => NULL, p_currency => NULL
+    ) FROM unnest(v_may_be_sent) AS one (id);
+    PERFORM close_expired(
+        ARRAY(SELECT id FROM unnest(v_ids) AS one (id) WHERE id <> ALL (v_may_be_sent)), 'It could not be sent in time.'
+    );
     RETURN cardinality(v_ids) + close_unconfirmed(p_limit - cardinality(v_ids));
 END
 $$;
@@ -160,15 +179,7 @@ BEGIN
         WITH closed AS (
             UPDATE verification_message AS m SET
                 status = 'expired',
-                error = CASE
-                    WHEN before.status = 'sending' AND before.claimed_at IS NOT NULL
-                        THEN 'Its time ended while a worker had it; whether it was sent is not known.'
-                    WHEN before.status <> 'sent' AND EXISTS (
-                        SELECT FROM verification_deliveryattempt AS attempt
-                        WHERE attempt.message_id = m.id AND attempt.outcome IN ('unknown', 'unclear')
-                    ) THEN 'Its time ended; whether it was sent is not known.'
-                    ELSE p_error
-                END,
+                error = p_error,
                 claimed_at = NULL,
                 due_at = v_now,
                 finished_at = v_now,
