@@ -70,11 +70,13 @@ def restored(path, database):
     programs = configured.EMBEDDED.programs()
     with statements_of(database) as opened:
         dsn = opened.info.dsn
-        done = subprocess.run(
-            [programs / "pg_restore", "--no-owner", "--exit-on-error", f"--dbname={dsn}", path],
-            capture_output=True,
-            text=True,
+        command = (
+            'pg_restore --list "$0" | grep -E "^[0-9; ]+[A-Z ]+ public " > "$0.list"; '
+            'pg_restore --no-owner --no-privileges --exit-on-error --use-list="$0.list" --dbname="$1" "$0"'
         )
+        environment = {"PATH": f"{programs}:{os.environ['PATH']}"}
+        done = subprocess.run(["sh", "-c", command, path, dsn], capture_output=True, text=True, env=environment)
+        Path(f"{path}.list").unlink()
         assert done.returncode == 0, done.stderr
         return opened.execute("SELECT address FROM verification_recipient").fetchall()
 
@@ -127,14 +129,44 @@ class TestATrial:
         again.mkdir()
         assert backups.make(again, try_in=trial).trial == made.trial
 
+    def test_what_others_made_in_the_database_keeps_nobody_from_restoring(self, own, tmp_path, trial):
+        """An extension, as monitoring asks for, with a table of its own whose rows it has dumped, and a grant."""
+        with statements_of("postgres") as server:
+            server.execute("CREATE ROLE agent")
+            server.execute("CREATE ROLE tenant")
+            server.execute(f"ALTER DATABASE {TRIAL} OWNER TO tenant")
+            server.execute(f"ALTER DATABASE {TRIAL} SET role = tenant")  # who may make no extension
+        with statements_of(connection.settings_dict["NAME"]) as opened:
+            opened.execute("CREATE SCHEMA agents")
+            opened.execute("CREATE EXTENSION vector SCHEMA agents")
+            opened.execute("CREATE TABLE public.of_extension AS SELECT 1 AS kept")
+            opened.execute("ALTER EXTENSION vector ADD TABLE public.of_extension")
+            opened.execute("GRANT SELECT ON verification_recipient TO agent")
+        try:
+            made = backups.make(tmp_path, try_in=trial)
+            again = tmp_path / "again"
+            again.mkdir()
+            assert backups.make(again, try_in=trial).trial == made.trial
+            assert restored(made.path, TRIAL) == [("+4915112345678",)]
+        finally:
+            with statements_of(connection.settings_dict["NAME"]) as opened:
+                opened.execute("DROP SCHEMA agents CASCADE")
+                opened.execute("DROP OWNED BY agent")
+            with statements_of("postgres") as server:
+                server.execute(f"ALTER DATABASE {TRIAL} RESET role")
+                server.execute(f"ALTER DATABASE {TRIAL} OWNER TO watchword")
+                server.execute("DROP ROLE agent")
+                server.execute("DROP ROLE tenant")
+
     def test_a_row_that_breaks_a_rule_is_told_and_the_backup_stays(self, own, tmp_path, trial):
         Recipient.objects.update(address="")
         (tmp_path / OLD.format(1)).write_text("x")
         with pytest.raises(
-            UserError, match=r"\.dump was written, but the trial failed: Rows break a rule: 1 recipient"
+            UserError,
+            match=r"\.dump was written, but the trial failed: Rows break a rule: 1 recipient.* holds 2 now\.$",
         ):
             backups.make(tmp_path, keep=1, try_in=trial)
-        assert len(files(tmp_path)) == 2  # the older one as well
+        assert len(files(tmp_path)) == 2  # the older one as well, and the message says so
         assert everything_in(TRIAL) == []
 
     def test_a_restore_that_fails_is_told_and_the_backup_stays(self, own, tmp_path, trial):

@@ -6,7 +6,7 @@ from typing import Any
 
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, aligned
-from verification.services.maintenance.integrity import violations
+from verification.services.maintenance.integrity import rows, violations
 
 
 class Command(WatchwordCommand):
@@ -18,10 +18,14 @@ class Command(WatchwordCommand):
     )
 
     def handle(self, *, json: bool, **_: Any) -> None:
-        found = violations()
-        text = (
-            aligned((name, f"{count} rows") for name, count in found.items()) if found else "All rows are consistent."
-        )
-        self.show({"violations": found}, text, as_json=json)
+        found, read = violations(), rows()
+        if found:
+            verdict = aligned((name, f"{count} rows") for name, count in found.items())
+        elif any(read.values()):
+            verdict = "All rows are consistent."
+        else:
+            verdict = "There are no rows, so nothing was checked. If you restored a backup, look whether it is here."
+        counts = aligned((name, f"{count:,}") for name, count in read.items())
+        self.show({"violations": found, "rows": read}, f"Rows read:\n{counts}\n\n{verdict}", as_json=json)
         if found:
             raise UserError("Some rows break a rule.")

@@ -38,4 +38,6 @@ def _text(counts: dict[str, dict[str, int]], rows: dict[str, int], newest: str, 
     keys = aligned(
         (key, f"{number} ciphertexts, {notes.get(key, 'not in ENCRYPTION_KEYS')}") for key, number in rows.items()
     )
+    if not sum(rows.values()):
+        keys += "\n\nThere are no ciphertexts, so nothing was read. If you restored a backup, look whether it is here."
     return f"{done}\n\nKeys:\n{keys}"

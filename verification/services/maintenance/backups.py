@@ -51,9 +51,19 @@ NEEDED = {
 }
 OTHER_VERSION = re.compile(r"server version: ([\d.]+).*pg_dump version: ([\d.]+)")
 COMPLAINT = re.compile(r"^.*?error: |^\w+: ")  # what stands before a complaint
+# An entry of a dump's list of contents that is ours to restore: number, two ids, kind in capitals, schema and
+# name. Extensions, and what monitoring keeps in other schemas, are made by whoever rules the server.
+OUR_ENTRY = re.compile(r"\d+; \d+ \d+ [A-Z ]+ public .*")
 _TABLES = """
     SELECT n.nspname, c.relname FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
-    WHERE c.relkind = 'r' AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema' ORDER BY 1, 2
+    WHERE c.relkind = 'r' AND n.nspname = 'public' AND c.oid <> ALL (ARRAY(
+        SELECT objid FROM pg_depend WHERE classid = 'pg_class'::regclass AND deptype = 'e'
+    )) ORDER BY 1, 2
+"""
+_OF_EXTENSIONS = """
+    SELECT format('%I.%I', n.nspname, c.relname) FROM pg_depend AS d
+    JOIN pg_class AS c ON c.oid = d.objid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+    WHERE d.classid = 'pg_class'::regclass AND d.deptype = 'e' AND c.relkind IN ('r', 'p')
 """
 _IS_EMPTY = """
     SELECT NOT EXISTS (
@@ -106,7 +116,7 @@ def make(folder: Path, *, keep: int | None = None, recipient: str = "", try_in: 
     the backup is restored; there its rows are counted and looked over, and it is emptied again.
 
     Raises :class:`UserError`. Then there is no new file, unless the message names it: a backup that is whole stays even
-    where its trial has failed. No older one is removed in either case.
+    where its trial has failed. No older one is removed in either case; how many there are then, the message tells.
     """
     if settings.DATABASE_POOLER != "none":
         raise UserError(
@@ -148,17 +158,25 @@ def make(folder: Path, *, keep: int | None = None, recipient: str = "", try_in: 
             for each in (part, plain):
                 each.unlink(missing_ok=True)
         if failure:
-            raise UserError(f"{path} was written, but the trial failed: {failure}")
+            count = len(_ours(folder))
+            raise UserError(
+                f"{path} was written, but the trial failed: {failure} No older backup was removed; the folder holds "
+                f"{count} now."
+            )
         return WrittenBackup(path, path.stat().st_size, trial, _remove_old(folder, keep))
 
 
 def _remove_old(folder: Path, keep: int | None) -> tuple[Path, ...]:
     """Remove all but the newest ones, by the time in their names. Other files stay."""
-    ours = sorted((each for each in folder.iterdir() if OURS.fullmatch(each.name)), reverse=True)
-    old = tuple(ours[keep:]) if keep else ()
+    old = tuple(_ours(folder)[keep:]) if keep else ()
     for each in old:
         each.unlink()
     return old
+
+
+def _ours(folder: Path) -> list[Path]:
+    """Return the backups in a folder, the newest first."""
+    return sorted((each for each in folder.iterdir() if OURS.fullmatch(each.name)), reverse=True)
 
 
 @contextlib.contextmanager
@@ -185,7 +203,9 @@ def _claimed(folder: Path) -> Iterator[None]:
 def _dump(command: list[str], path: Path, *, through: list[str] | None = None) -> None:
     source = _source()
     command = [*command, "--format=custom", "--no-password", f"--dbname={source.conninfo}"]
-    command += [f"--exclude-table-data={table}" for table in LEFT_OUT]
+    with source.connect() as reader:
+        of_extensions = [str(name) for (name,) in reader.execute(_OF_EXTENSIONS).fetchall()]
+    command += [f"--exclude-table-data={table}" for table in (*LEFT_OUT, *of_extensions)]
     if not through:
         # By its name, and not as standard output: to a file there pg_dump 18 writes the list of contents twice, and who
         # restores that from a pipe leaves a rest.
@@ -287,11 +307,16 @@ def _try(dump: Path, target: Target, rows: dict[str, int]) -> Trial:
 
 def _restore(dump: Path, target: Target, rows: dict[str, int]) -> Trial:
     """Restore a dump, compare the numbers of its rows with those of the snapshot, and look the rows over."""
-    command = [_program("pg_restore"), "--no-owner", "--exit-on-error", "--no-password", f"--dbname={target.conninfo}"]
-    done = subprocess.run(
-        [*command, str(dump)], stdin=subprocess.DEVNULL, capture_output=True, env=target.environment()
-    )
-    _require_success(command[0], done.returncode, done.stderr)
+    program = _program("pg_restore")
+    listed = subprocess.run([program, "--list", str(dump)], capture_output=True, text=True, env=target.environment())
+    _require_success(program, listed.returncode, listed.stderr.encode())
+    with tempfile.NamedTemporaryFile("w", suffix=".list") as wanted:
+        wanted.writelines(f"{line}\n" for line in listed.stdout.splitlines() if OUR_ENTRY.fullmatch(line))
+        wanted.flush()
+        command = [program, "--no-owner", "--no-privileges", "--exit-on-error", "--no-password"]
+        command += [f"--dbname={target.conninfo}", f"--use-list={wanted.name}", str(dump)]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=target.environment())
+    _require_success(program, done.returncode, done.stderr)
     with _asked(target) as asked:
         restored = _rows(asked)
     differing = sorted(name for name in rows | restored if rows.get(name) != restored.get(name))
