@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from tests.commands.running import run, run_json
 from verification.core.errors import ApiError
-from verification.models import ApiKey, Membership, MessageTemplate, Project, TestLogin
+from verification.models import ApiKey, Channel, Membership, MessageTemplate, Project, TestLogin
 from verification.services.projects.keys import authenticate
 from verification.services.projects.settings import secret_of
 from verification.services.projects.test_logins import code_of
@@ -96,9 +96,23 @@ def test_setproject_prints_what_it_set(project):
     }
 
 
+def test_setproject_sets_a_channel_by_its_name(project):
+    project.channel("sms", daily_budget=1)
+    told = run_json("setproject", str(project.id), "sms.daily_budget=5000", "sms.countries=DE,AT", "code_length=4")
+    sms = Channel.objects.get(project=project.row, type="sms")
+    assert (sms.daily_budget, sms.countries, told["sms.daily_budget"]) == (5000, ["DE", "AT"], 5000)
+    run("setproject", str(project.id), "sms.daily_budget=")
+    sms.refresh_from_db()
+    assert (sms.daily_budget, sms.effective_budget) == (None, 1000)
+
+
 @pytest.mark.parametrize(
     "value, complaint",
     [
+        ("sms.colour=red", "There is no setting 'sms.colour'. Settings: .*sms.daily_budget"),
+        ("sms.daily_budget=many", "daily_budget: enter a whole number"),
+        ("sms.session_seconds=1", "sms.session_seconds: "),
+        ("messenger_b.daily_budget=5", "has no channel 'messenger_b'"),
         ("colour=red", "There is no setting 'colour'"),
         ("code_length=5", "code_length: enter one of 4, 6."),
         ("code_length=x", "code_length: enter one of 4, 6."),

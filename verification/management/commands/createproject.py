@@ -22,7 +22,7 @@ PASSWORD_BYTES = 12
 LIVE_TEXT = (
     "The project has no channel yet: add a provider in the panel or with addprovider.\n"
     f"SMS and voice calls each stop at {DEFAULT_DAILY_BUDGET:,} messages a day (UTC), with alerts at 50, 80 and "
-    "100 %: to change that limit, use the channel's page or addprovider --daily-budget; 0 means no limit."
+    "100 %: to change that limit, use setproject PROJECT sms.daily_budget=N or the channel's page; 0 means no limit."
 )
 SANDBOX_TEXT = "This is a test project: it sends nothing, and docs/testing.md lists the outcome of each recipient."
 

@@ -11,11 +11,13 @@ from django.db import transaction
 
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_project, aligned, read_value
-from verification.models import HostedPage
+from verification.models import Channel, ChannelType, HostedPage
 from verification.models.project_settings import SECRETS
 from verification.models.project_settings.described import Described, describe, described
+from verification.services.analytics import cost_budgets
 from verification.services.projects import hosted_page
 from verification.services.projects.projects import find_project, set_project
+from verification.services.projects.settings import CHANNEL_SETTABLE, set_channel
 
 OF_PAGE = "hosted_page."  # before the names of its settings
 
@@ -36,6 +38,7 @@ class Command(WatchwordCommand):
             "input.\n\n"
             "examples:\n"
             "  manage.py setproject Shop code_length=4 origins=https://shop.example,https://m.shop.example\n"
+            "  manage.py setproject Shop sms.daily_budget=5000\n"
             "  manage.py setproject Shop hosted_page.is_enabled=true "
             "hosted_page.return_addresses=https://shop.example/in\n"
             "  manage.py setproject Shop challenge_mode=always challenge_provider=turnstile \\\n"
@@ -45,17 +48,25 @@ class Command(WatchwordCommand):
     def handle(self, *, project: str, values: list[str], json: bool, **_: Any) -> None:
         found = find_project(project)
         given = {name: read_value(name, value) if name in SECRETS else value for name, value in map(split, values)}
-        of_page = {name.removeprefix(OF_PAGE): given.pop(name) for name in list(given) if name.startswith(OF_PAGE)}
+        of_page = _take(given, OF_PAGE)
         if of_page and not has_hosted_pages():
             raise UserError("This installation has no hosted pages.")
+        of_channels = {channel: _take(given, f"{channel}.") for channel in ChannelType.values}
         with transaction.atomic():
             set_project(project=found, values=given)
+            channels = {
+                channel: set_channel(found, channel, settings) for channel, settings in of_channels.items() if settings
+            }
             if of_page:
                 hosted_page.save_from_text(found, of_page)
+        for channel in channels.values():
+            cost_budgets.watch(channel)  # a new limit of its costs holds at once
         shown = {name: getattr(found, name) for name in given if name not in SECRETS}
+        shown |= {f"{type}.{name}": getattr(row, name) for type, row in channels.items() for name in of_channels[type]}
         page = hosted_page.page_of(found)
         shown |= {f"{OF_PAGE}{name}": getattr(page, name) for name in of_page}
         texts = [f"{name}=…" if name in SECRETS else f"{name}={value}" for name, value in given.items()]
+        texts += [f"{type}.{name}={value}" for type in channels for name, value in of_channels[type].items()]
         texts += [f"{OF_PAGE}{name}={value}" for name, value in of_page.items()]
         self.show(
             {"project": found.pk, **shown},
@@ -71,8 +82,16 @@ def split(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _take(given: dict[str, str], prefix: str) -> dict[str, str]:
+    """Take the settings whose names begin so out of those given."""
+    return {name.removeprefix(prefix): given.pop(name) for name in list(given) if name.startswith(prefix)}
+
+
 def names_by_group() -> str:
     groups = described()
+    groups["Channels, each setting after the channel's name as in sms.daily_budget"] = [
+        describe(name, Channel) for name in CHANNEL_SETTABLE
+    ]
     if has_hosted_pages():
         fields = [describe(name, HostedPage) for name in hosted_page.SETTABLE]
         groups["Hosted page"] = [replace(field, name=f"{OF_PAGE}{field.name}") for field in fields]

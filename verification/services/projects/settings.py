@@ -25,9 +25,19 @@ from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.core.errors import UserError
 from verification.core.numbers import whole_number
 from verification.core.session_rules import NIST_SESSION_SECONDS
-from verification.models import ChallengeMode, ChallengeProvider, ChannelType, Message, Project, Provider, Session
+from verification.models import (
+    ChallengeMode,
+    ChallengeProvider,
+    Channel,
+    ChannelType,
+    Message,
+    Project,
+    Provider,
+    Session,
+)
+from verification.models.bounds import lock
 from verification.models.project_settings import SECRETS, SENT_TO, SETTABLE, Assurance
-from verification.services.projects.ceilings import CEILINGS, require_below_ceiling
+from verification.services.projects.ceilings import CEILINGS, require_below_ceiling, require_budget_below_ceiling
 from verification.services.texts.own import check_name, without_text
 
 _DECIMAL = re.compile(r"[0-9]{1,4}(\.[0-9]{1,4})?")
@@ -67,6 +77,46 @@ def set_settings(project: Project, values: Mapping[str, str]) -> None:
         setattr(project, name, value)
     require_sound(project, values.keys())
     require_texts(project, values.keys() & LANGUAGES)
+
+
+# Of a channel, by these names after its own: ``sms.daily_budget``.
+CHANNEL_SETTABLE = (
+    "is_active",
+    "countries",
+    "session_seconds",
+    "daily_budget",
+    "daily_cost_budget",
+    "monthly_cost_budget",
+)
+
+
+def set_channel(project: Project, channel: str, values: Mapping[str, str]) -> Channel:
+    """Set fields of one of the project's channels from text, and save them. An empty text stands for the default.
+
+    Raises :class:`UserError`; then nothing is changed.
+    """
+    lock(project)
+    row = Channel.objects.filter(project=project, type=channel).first()
+    if row is None:
+        raise UserError(_("{project} has no channel {channel!r}.").format(project=project, channel=channel))
+    for name, text in values.items():
+        if name not in CHANNEL_SETTABLE:
+            raise UserError(
+                _("There is no setting {name!r}. Settings: {names}.").format(
+                    name=f"{channel}.{name}", names=", ".join(f"{channel}.{each}" for each in CHANNEL_SETTABLE)
+                )
+            )
+        field: Any = Channel._meta.get_field(name)
+        setattr(row, name, None if field.null and not text.strip() else read_text(field, text.strip()))
+    if "daily_budget" in values:
+        require_budget_below_ceiling(row.daily_budget)
+    try:
+        row.full_clean()
+    except ValidationError as error:
+        name, texts = next(iter(error.message_dict.items()))
+        raise UserError(f"{channel}.{name}: {texts[0]}") from None
+    row.save(update_fields=list(values))
+    return row
 
 
 def require_texts(project: Project, changed: Collection[str]) -> None:
