@@ -53,6 +53,14 @@ def test_without_a_token_in_the_settings_there_are_no_metrics():
 
 @pytest.mark.requirement(112)
 @pytest.mark.django_db
+def test_what_is_used_of_a_limit_is_told(counted, api, project):
+    project.channel("sms", daily_budget=4)
+    api.manual_send()
+    labels = (("channel", "sms"), ("limit", "daily_budget"), ("name", project.row.name), ("project", str(project.id)))
+    assert samples()["watchword_limit_used_ratio", labels] == 0.25
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize("token", ["", "wrong", f"{TOKEN}x", "é"])
 def test_another_token_reads_nothing(counted, token):
     response = scrape(token)

@@ -307,6 +307,19 @@ def test_keys_that_are_not_valid_from_one_address_that_is_held_off(service, prov
     provoke("WatchwordUnknownKeys", by=call)
 
 
+def test_a_limit_that_is_nearly_and_then_wholly_used(service, gateway, provoke):
+    limited = open_shop(service, gateway)
+    service.json("setproject", str(limited.id), "sms.daily_budget=100")
+    spend = (
+        "INSERT INTO verification_dailyspend (project_id, channel, day, messages)"
+        " SELECT %s, 'sms', (now() AT TIME ZONE 'UTC')::date, 85 RETURNING 1"
+    )
+    provoke("WatchwordLimitNear", once=lambda: service.query(spend, limited.id))
+    service.json("setproject", str(limited.id), "sms.daily_budget=85")
+    provoke("WatchwordLimitReached")
+    service.json("setproject", str(limited.id), "sms.daily_budget=0")
+
+
 def of_one_prefix():
     return f"+7999123{recipient()[-4:]}"
 
@@ -393,6 +406,21 @@ def test_a_deadlock(service, provoke):
             one.execute("SELECT pg_advisory_xact_lock(%s)", [1 - number])
 
     provoke("WatchwordDeadlocks", by=lambda: at_once(2, cross))
+
+
+def test_figures_that_nobody_counts(service, provoke):
+    kept = (
+        "UPDATE verification_upkeep SET started_at = now() + %s * interval '1 hour', "
+        "finished_at = now() - interval '1 hour'"
+    )
+    begun = "UPDATE verification_worker SET started_at = now() - interval '1 hour' RETURNING 1"
+
+    def stop():
+        service.query(f"{kept} WHERE name = 'figures' RETURNING 1", 1)
+        service.query(begun)
+
+    provoke("WatchwordUpkeepLate", once=stop)
+    service.query(f"{kept} WHERE name = 'figures' RETURNING 1", -1)
 
 
 def test_a_clock_that_differs_from_the_database_s(provoke, database):

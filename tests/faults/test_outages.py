@@ -72,7 +72,7 @@ def test_without_the_broker_parallel_wrong_codes_are_counted_exactly(shop, witho
 
 def test_when_the_broker_is_back_workers_are_woken_again(service, shop, without_valkey):
     shop.open_session()
-    wait_until(lambda: "broker does not answer" in service.output("worker0"), "the worker notices")
+    wait_until(lambda: "broker hands out no wake-ups" in service.output("worker0"), "the worker notices")
     service.servers.start()
     with redis.Redis.from_url(service.servers.redis_url) as client:
         wait_until(lambda: client.info("clients")["blocked_clients"], "the worker waits at the broker")

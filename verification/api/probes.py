@@ -71,12 +71,12 @@ def _readiness(request: HttpRequest) -> dict[str, Any]:
     A degraded process serves: a load balancer that took it out would make a delay an outage.
     """
     try:
-        degraded = degradation.current().degraded
+        degraded = degradation.current().meanings
     except (DatabaseError, InterfaceError):  # it went away since it was asked
         raise ApiError("service_unavailable", AWAY, retry_after=RETRY_SECONDS) from None
     body: dict[str, Any] = {"status": "degraded"} if degraded else dict(OK)
     if contain(_operator_networks(tuple(settings.OPERATOR_NETWORKS)), client_address(request)):
-        body["degraded"] = {name: degradation.DEGRADED[name] for name in degraded}
+        body["degraded"] = degraded
     return body
 
 

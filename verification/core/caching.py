@@ -188,6 +188,18 @@ class Breaker(Memory):
         self._failed.pop(key, None)
 
 
+class LastReason(Memory):
+    """Why something that is asked again and again failed last, so that the log tells a change alone."""
+
+    def forget(self) -> None:
+        self._reason = ""
+
+    def changes_to(self, reason: str) -> bool:
+        """Note the reason, empty where all is well, and return whether it is another one than before."""
+        before, self._reason = self._reason, reason
+        return before != reason
+
+
 class Cooldown(Memory):
     """The seconds that each key has still to wait; a single wait needs no key.
 

@@ -11,11 +11,13 @@ from urllib.parse import parse_qs, urlsplit, urlunsplit
 
 from redis.backoff import NoBackoff
 from redis.connection import ConnectionPool, parse_url
+from redis.exceptions import OutOfMemoryError, ReadOnlyError
 from redis.retry import Retry
 from redis.sentinel import MasterNotFoundError, Sentinel, SentinelConnectionPool
 
 from verification.core.urls import split_hosts
 
+CODES = {OutOfMemoryError: "OOM", ReadOnlyError: "READONLY"}  # the server's first words, which the client takes off
 SENTINEL = "+sentinel"  # the end of the scheme
 SENTINEL_PORT = 26379  # where none is named
 SENTINEL_PASSWORD = "sentinel_password"  # noqa: S105  (the name of an option)
@@ -60,6 +62,13 @@ class Sentinels(Sentinel):
 def _address(host: str) -> tuple[str, int]:
     parts = urlsplit(f"//{host}")
     return parts.hostname or "", parts.port or SENTINEL_PORT
+
+
+def reason(error: Exception) -> str:
+    """Return what the server says, or what the way to it does, in one line. Neither quotes a key or a value."""
+    cause = error.__cause__ or error  # django-redis' own error tells less
+    text = str(cause).strip().partition("\n")[0].rstrip(".") or type(cause).__name__
+    return next((f"{code} {text}" for kind, code in CODES.items() if isinstance(cause, kind)), text)
 
 
 class Pool:

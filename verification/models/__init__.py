@@ -51,7 +51,7 @@ from verification.models.messages import (
     Message,
     MessageStatus,
 )
-from verification.models.platform import ALL_SENDING, KillSwitch, Platform, Upkeep, Worker
+from verification.models.platform import ALL_SENDING, KillSwitch, Platform, Upkeep, Worker, WriteTrial
 from verification.models.prices import DailyCosts, ExchangeRate, HourlyCosts, Price, PricePer, VendorBalance
 from verification.models.project_settings import RetentionMode
 from verification.models.project_settings.protection import ChallengeMode, ChallengeProvider, GuardMode
@@ -171,6 +171,7 @@ __all__ = [
     "WebhookEvent",
     "WebhookSecret",
     "Worker",
+    "WriteTrial",
     "WrongCode",
     "sees_addresses",
 ]

@@ -102,6 +102,15 @@ class Upkeep(models.Model):
         return self.name
 
 
+class WriteTrial(models.Model):
+    """The one row by which processes try whether the database takes writes: ``sql/records/write_trial.sql``."""
+
+    written_at = models.DateTimeField(primary_key=True)
+
+    def __str__(self) -> str:
+        return self.written_at.isoformat()
+
+
 class Worker(models.Model):
     """A worker process. It moves ``seen_at`` forward while it runs, and takes its row away when it stops."""
 

@@ -151,7 +151,7 @@ def sqlstate(error: BaseException) -> str:
     return getattr(error.__cause__ or error, "sqlstate", None) or ""
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """An error for the log: its kind with the SQLSTATE, and what the client library says where the connection itself
     has failed, which names the server and the user. Any other text is left out, as it may quote a row."""
     cause = error.__cause__ or error

@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 NAMESPACE = "watchword"
 # The queues: for messages, for those handed over to connections workers, and for what users do in bots.
 MESSAGES, CONNECTIONS, BOTS = "messages", "connections", "bots"
+KNOCK = "knock"  # a queue that tells whether the broker takes what is pushed
 # Wake-ups in one queue. More wait only if no worker runs, or far too few; the oldest are then dropped, and the sweep
 # finds their messages.
 MAX_WAITING = 10_000
@@ -61,7 +62,7 @@ class ListConsumer(dramatiq.Consumer):
                 self.popped.extend(self.broker.pop(self.queue_name, room, seconds=self.seconds))
                 self._note(is_away=False)
             except RedisError as error:
-                self._note(is_away=True, why=str(error))
+                self._note(is_away=True, why=valkey.reason(error))
                 time.sleep(AWAY_SECONDS)
             if not self.popped:
                 return None
@@ -88,9 +89,9 @@ class ListConsumer(dramatiq.Consumer):
 
     def _note(self, *, is_away: bool, why: str = "") -> None:
         if is_away and not self.is_away:
-            log.warning("The broker does not answer; the workers' sweep delivers the messages. (%s)", why)
+            log.warning("The broker hands out no wake-ups: %s. The workers' sweep delivers the messages.", why)
         if self.is_away and not is_away:
-            log.info("The broker answers again.")
+            log.info("The broker hands out wake-ups again.")
         self.is_away = is_away
 
 
@@ -139,6 +140,10 @@ class ListBroker(dramatiq.Broker):
     def length(self, queue_name: str) -> int:
         """Return the number of wake-ups that wait. Raises redis' errors."""
         return int(self.client.llen(self._key(queue_name)))
+
+    def knock(self) -> None:
+        """Write as a wake-up is written, to a list that nobody reads. Raises redis' errors."""
+        self.push(KNOCK, [b""])
 
     def flush(self, queue_name: str) -> None:
         self.client.delete(self._key(queue_name))

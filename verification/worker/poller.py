@@ -13,7 +13,7 @@ from django.db import close_old_connections, connections
 from redis.exceptions import RedisError
 
 from verification import sql
-from verification.sql import read_only
+from verification.services.records import faults
 from verification.worker.broker import AWAY_SECONDS, broker
 
 log = logging.getLogger(__name__)
@@ -74,8 +74,7 @@ class Poller(threading.Thread, Generic[Row]):
                     log.info("%s: works again.", self.name)
                 pause, logged = 0.0, ""
             except Exception as error:  # the database may be away, or not migrated yet
-                if read_only.is_reason(error):
-                    read_only.leave()
+                faults.heed(error)
                 pause = min(max(POLL_SECONDS, 2 * pause), MAX_PAUSE_SECONDS)
                 reason = sql.reason(error)
                 if reason != logged or time.monotonic() >= tell_at:
@@ -112,8 +111,7 @@ class Poller(threading.Thread, Generic[Row]):
         try:
             self.work(row)
         except Exception as error:  # the row's lease ends, and it is claimed again
-            if read_only.is_reason(error):
-                read_only.leave()
+            faults.heed(error)
             fields = {"poller": self.name, "row": row[0], "error": sql.reason(error)}
             log.error("a row of a poller failed", extra=fields)
         finally:

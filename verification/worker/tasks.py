@@ -6,7 +6,7 @@ import dramatiq
 
 from verification import sql
 from verification.services.delivery import dispatch, record
-from verification.sql import read_only
+from verification.services.records import faults
 from verification.worker.broker import CONNECTIONS, MESSAGES, broker
 
 log = logging.getLogger(__name__)
@@ -26,7 +26,6 @@ def _deliver(message_id: int, *, is_connected: bool = False) -> None:
     try:
         dispatch.deliver(message_id, is_connected=is_connected)
     except Exception as error:  # the row's lease ends, and the sweep delivers it
-        if read_only.is_reason(error):
-            read_only.leave()
+        faults.heed(error)
         fields = {"message_id": message_id, "request_id": record.request_of(message_id) or None}
         log.error("delivery failed", extra=fields | {"error": sql.reason(error)})

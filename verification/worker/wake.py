@@ -7,13 +7,15 @@ import logging
 from django.db import transaction
 from redis.exceptions import RedisError
 
-from verification.core.caching import Breaker
+from verification.core import valkey
+from verification.core.caching import Breaker, LastReason
 from verification.worker.broker import BOTS, CONNECTIONS, MESSAGES, broker
 
 log = logging.getLogger(__name__)
 
-AWAY_SECONDS = 1.0  # how long the broker is left alone after it did not answer
+AWAY_SECONDS = 1.0  # how long the broker is left alone after it took no wake-up
 _away = Breaker(seconds=AWAY_SECONDS)
+_failure = LastReason()
 
 
 def wake(message_id: int) -> None:
@@ -36,8 +38,11 @@ def _send(queue: str, message_id: int) -> None:
         return
     try:
         broker.wake(queue, message_id)
-    except RedisError:
+    except RedisError as error:
         _away.record_failure()
-        log.warning("The broker does not answer; the workers' sweep delivers the messages.")
+        if _failure.changes_to(reason := valkey.reason(error)):
+            log.warning("The broker rejects wake-ups: %s. The workers' sweep delivers the messages.", reason)
     else:
         _away.record_success()
+        if _failure.changes_to(""):
+            log.info("The broker accepts wake-ups again.")

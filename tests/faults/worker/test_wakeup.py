@@ -151,7 +151,7 @@ def test_a_consumer_waits_for_a_broker_that_is_away_and_says_so_once(absent_brok
     said = [record.getMessage() for record in caplog.records if record.name == "verification.worker.broker"]
     assert len(said) == 1
     assert re.fullmatch(
-        r"The broker does not answer; the workers' sweep delivers the messages\. \(.*nothing\.sock.*\)", said[0]
+        r"The broker hands out no wake-ups: .*nothing\.sock.*\. The workers' sweep delivers the messages\.", said[0]
     )
 
 

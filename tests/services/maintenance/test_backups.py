@@ -155,6 +155,9 @@ class TestATrial:
             with statements_of("postgres") as server:
                 server.execute(f"ALTER DATABASE {TRIAL} RESET role")
                 server.execute(f"ALTER DATABASE {TRIAL} OWNER TO watchword")
+            with statements_of(TRIAL) as opened:
+                opened.execute("DROP OWNED BY tenant CASCADE")
+            with statements_of("postgres") as server:
                 server.execute("DROP ROLE agent")
                 server.execute("DROP ROLE tenant")
 
@@ -163,7 +166,7 @@ class TestATrial:
         (tmp_path / OLD.format(1)).write_text("x")
         with pytest.raises(
             UserError,
-            match=r"\.dump was written, but the trial failed: Rows break a rule: 1 recipient.* holds 2 now\.$",
+            match=r"\.dump was written, but the trial failed: Rows break a rule: 1 recipient.* has 2 now\.$",
         ):
             backups.make(tmp_path, keep=1, try_in=trial)
         assert len(files(tmp_path)) == 2  # the older one as well, and the message says so

@@ -3,18 +3,30 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import psycopg
 import pytest
+import redis
+from django.core.cache import cache
+from django.core.management import CommandError
+from django.db import connection
 from django.db.models.functions import Now
+from django.test import Client
 from django.utils import timezone
 
 from tests import clock, factories
 from tests.commands.running import run, run_json
 from tests.fakes.outage import database_away
+from tests.servers.valkey import ValkeyServer
 from verification.core import caching
-from verification.models import CircuitBreaker, Provider, Worker
-from verification.services.maintenance import degradation, health
+from verification.models import Alert, CircuitBreaker, Provider, Worker
+from verification.services.analytics import rollups
+from verification.services.maintenance import degradation, exposition, health
+from verification.services.maintenance.doctor.examination import examine
+from verification.services.maintenance.doctor.findings import Aims
 from verification.services.protection.guard import findings
-from verification.services.records import workers
+from verification.services.records import faults, workers
+from verification.worker import wake
+from verification.worker.broker import MESSAGES, broker
 
 
 @pytest.fixture
@@ -55,10 +67,24 @@ def test_a_guard_that_stopped_sweeping_is_told(worker):
     assert degradation.current().degraded == ("sweep",)
 
 
+def test_work_that_is_late_though_workers_run_is_told(worker, project):
+    Alert.objects.create(project=project.row, kind="x", key="x", title="x", detail="x", due_at=timezone.now())
+    caching.clear_all()
+    assert degradation.current().degraded == ()
+    Alert.objects.update(due_at=timezone.now() - timedelta(minutes=6))
+    Worker.objects.update(started_at=timezone.now() - timedelta(minutes=11))
+    caching.clear_all()
+    assert degradation.current().faults == {"upkeep": "alerts, figures"}
+    rollups.count_due()
+    Alert.objects.update(due_at=None)
+    caching.clear_all()
+    assert degradation.current().degraded == ()
+
+
 def test_a_purge_that_never_ended_is_late_from_the_first_project_on(worker, project):
     assert degradation.current().degraded == ()
     clock.forward(13 * 3600)
-    Worker.objects.update(seen_at=Now())
+    Worker.objects.update(seen_at=Now(), started_at=Now())
     findings.sweep()
     caching.clear_all()
     assert degradation.current().degraded == ("purge",)
@@ -138,6 +164,122 @@ def test_what_is_asked_again_and_again_logs_once_that_the_database_is_away_and_o
         assert health.failing() == ""
     away, back = [record.getMessage() for record in caplog.records]
     assert away.startswith("not ready: the database does not answer (") and back == "ready again: the database answers"
+
+
+class Unwritable:
+    """A PostgreSQL that reads and takes no row of the trial, as one whose disk is full."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def __enter__(self):
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                f" RAISE EXCEPTION 'could not extend file' USING ERRCODE = '{self.state}'; END $$;"
+                "CREATE TRIGGER no_room BEFORE INSERT ON verification_writetrial EXECUTE FUNCTION no_room();"
+                "DELETE FROM verification_upkeep WHERE name = 'write_trial'"
+            )
+        caching.clear_all()
+
+    def __exit__(self, *_):
+        caching.clear_all()
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION no_room CASCADE")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("state", ["53100", "53200", "58030"])
+def test_an_idle_service_whose_database_cannot_write_is_not_ready(settings, caplog, state):
+    settings.METRICS_TOKEN = "t" * 32
+    with Unwritable(state):
+        assert Client().get("/livez").status_code == 200
+        response = Client().get("/readyz")
+        assert (response.status_code, response.json()["detail"]) == (503, health.NO_ROOM)
+        for command in ("status", "health"):
+            with pytest.raises(CommandError, match="The database cannot write"):
+                run(command)
+        metrics = exposition.text().decode()
+        assert 'watchword_up{part="database"} 0.0' in metrics and 'watchword_degraded{part="database"} 1.0' in metrics
+        found = {each.finding.name for each in examine(Aims(url="http://127.0.0.1:9"), ("database", "queue"))}
+        assert {"database-without-room", "degraded-database"} <= found
+    assert f"({state})" in caplog.text
+    assert Client().get("/readyz").status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_all_processes_together_try_seldom_to_write():
+    tried = "SELECT written_at FROM verification_writetrial"
+    times = set()
+    for _ in range(3):
+        caching.clear_all()  # as another process
+        assert health.failing() == ""
+        with connection.cursor() as cursor:
+            cursor.execute(tried)
+            times.add(cursor.fetchone())
+    assert len(times) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_dump_under_way_makes_no_probe_wait():
+    connection.ensure_connection()
+    with Unwritable("53100"), psycopg.connect(connection.connection.info.dsn) as dump:
+        dump.execute("LOCK TABLE verification_writetrial IN ACCESS SHARE MODE")
+        assert health.failing() == ""
+        dump.rollback()
+        caching.clear_all()
+        assert health.failing() == health.NO_ROOM
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_request_that_finds_no_room_makes_every_process_say_so_for_a_while(api):
+    api.channels()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS"
+            " $$ BEGIN RAISE EXCEPTION 'x' USING ERRCODE = '53100'; END $$;"
+            "CREATE TRIGGER no_room BEFORE INSERT ON verification_message EXECUTE FUNCTION no_room()"
+        )
+    try:
+        assert api.create().status_code == 503
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("DROP FUNCTION no_room CASCADE")
+    faults.last_refusal.forget()  # as another process, which asks the cache
+    degradation.current.forget()
+    told = Client().get("/readyz", REMOTE_ADDR="127.0.0.1").json()
+    assert "DiskFull (53100)" in told["degraded"]["database"]
+    cache.delete(faults.LastRefusal.KEY)
+
+
+@pytest.fixture
+def valkey(monkeypatch):
+    with ValkeyServer() as server, server.client() as client:
+        monkeypatch.setattr(broker, "client", redis.Redis.from_url(server.url))
+        yield client
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("setting", "value", "words"), [("maxmemory", "1", "OOM"), ("min-replicas-to-write", "1", "NOREPLICAS")]
+)
+def test_a_valkey_that_answers_and_takes_no_write_is_told_in_its_own_words(
+    worker, valkey, caplog, setting, value, words
+):
+    valkey.config_set(setting, value)
+    assert valkey.ping()
+    caching.clear_all()
+    now = degradation.current()
+    assert {"broker", "cache"} <= set(now.degraded)
+    assert words in now.meanings["broker"] and words in run("status")
+    for _ in range(3):
+        wake._away.forget()
+        wake._send(MESSAGES, 1)
+    [line] = [record.getMessage() for record in caplog.records if record.name == wake.__name__]
+    assert words in line and "not answer" not in line
+    valkey.config_set(setting, "0")
+    caching.clear_all()
+    assert degradation.current().degraded == ()
 
 
 def test_status_tells_on_which_side_the_clock_is(worker, monkeypatch):

@@ -30,7 +30,7 @@ from verification.models import (
 from verification.services.maintenance import health
 from verification.services.maintenance.doctor.examination import SUBJECTS, examine
 from verification.services.maintenance.doctor.findings import Aims, Severity
-from verification.services.maintenance.doctor.subjects import database, functions, machine, secrets
+from verification.services.maintenance.doctor.subjects import database, functions, machine, mail, secrets
 from verification.services.projects.webhook_secrets import issue_webhook_secret
 from verification.services.protection.guard import findings as guard_findings
 from verification.services.records import workers
@@ -82,6 +82,18 @@ FAULTY_SETTINGS = [
     ({"SHOW_CODES_TO_OPERATORS": True}, "watchword.W008"),
     ({"OUTBOUND_ALLOWED_NETWORKS": ["everywhere"]}, "watchword.E002"),
 ]
+
+
+@pytest.mark.django_db
+def test_a_project_whose_alerts_reach_nobody_is_found(production, project):
+    look = mail.alerts_reach_somebody
+    assert [finding.name for finding in look(AIMS)] == ["alerts-reach-nobody"]
+    project.set(alert_emails=["ann@example.com"])
+    assert list(look(AIMS)) == []
+    production.EMAIL_BACKEND = mail.SILENT_CONNECTIONS[0]
+    assert [finding.name for finding in look(AIMS)] == ["alerts-reach-nobody"]
+    project.set(alert_url="https://shop.example/alerts")
+    assert list(look(AIMS)) == []
 
 
 @pytest.mark.django_db

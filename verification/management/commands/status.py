@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
@@ -34,7 +35,7 @@ class Command(WatchwordCommand):
 def as_dict(now: degradation.Condition) -> dict[str, Any]:
     return {
         "version": settings.VERSION,
-        "degraded": {name: degradation.DEGRADED[name] for name in now.degraded},
+        "degraded": now.meanings,
         "workers": [describe(worker) for worker in now.workers],
         "messages": {"due": now.messages.depth, "oldest_seconds": _seconds(now.messages), "claimed": now.being_sent},
         "callbacks": {"due": now.callbacks.depth, "oldest_seconds": _seconds(now.callbacks)},
@@ -50,6 +51,8 @@ def as_dict(now: degradation.Condition) -> dict[str, Any]:
             }
             for each in now.aside
         ],
+        "limits": [asdict(each) for each in now.limits],
+        "stopped": list(now.stopped),
         "last_purge": _iso(now.last_purge),
         "last_guard_sweep": _iso(now.last_guard_sweep),
         "clock_ahead_seconds": round(now.clock_ahead, 3),
@@ -65,8 +68,10 @@ def as_text(data: dict[str, Any]) -> str:
         ("Messages due", f"{messages['due']}, the oldest for {messages['oldest_seconds']} s"),
         ("Messages being sent", str(messages["claimed"])),
         ("Callbacks due", f"{callbacks['due']}, the oldest for {callbacks['oldest_seconds']} s"),
-        ("Wake-ups", "the broker does not answer" if wake_ups is None else str(sum(wake_ups.values()))),
+        ("Wake-ups", "the broker takes none" if wake_ups is None else str(sum(wake_ups.values()))),
         *(("Paused providers", _aside(row)) for row in data["providers_aside"]),
+        *(("Limit", _limit(row)) for row in data["limits"]),
+        *(("Stopped by a kill switch", name) for name in data["stopped"]),
         ("Last purge", data["last_purge"] or "none yet"),
         ("Last sweep of the guard", data["last_guard_sweep"] or "none yet"),
         ("Clock", _clock(data["clock_ahead_seconds"])),
@@ -84,6 +89,11 @@ def _worker(row: dict[str, Any]) -> str:
 def _aside(row: dict[str, Any]) -> str:
     alone = ", and no other provider takes over" if row["is_alone"] else ""
     return f"{row['name']} until {row['until']}{alone}: {row['reason']}"
+
+
+def _limit(row: dict[str, Any]) -> str:
+    where = f"{row['project']}, {row['channel']}" if row["channel"] else row["project"]
+    return f"{where}: {row['words']} ({row['limit']})"
 
 
 def _clock(ahead: float) -> str:

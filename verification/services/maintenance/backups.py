@@ -39,7 +39,8 @@ ENDINGS = {"age": ".age", "gpg": ".gpg"}  # of an encrypted backup, by the progr
 OURS = re.compile(r"watchword-\d{4}-\d\d-\d\d-\d{6}\.dump(\.age|\.gpg)?")
 UNFINISHED = ".watchword-*.part"  # hidden, so that nothing takes it for a backup
 LOCK = ".watchword-backup.lock"
-LEFT_OUT = ("django_session",)  # a restore would bring back logins to the panel that have been ended since
+# A restore would bring back logins to the panel that were ended since. The row of a write trial comes and goes.
+LEFT_OUT = ("django_session", "verification_writetrial")
 # What our programs read from our environment, which also has the secrets.
 PASSED_ON = ("PATH", "HOME", "GNUPGHOME", "TMPDIR")
 _CLIENTS = "Install PostgreSQL's client programs in the server's version or a later one"
@@ -160,7 +161,7 @@ def make(folder: Path, *, keep: int | None = None, recipient: str = "", try_in: 
         if failure:
             count = len(_ours(folder))
             raise UserError(
-                f"{path} was written, but the trial failed: {failure} No older backup was removed; the folder holds "
+                f"{path} was written, but the trial failed: {failure} No older backup was removed; the folder has "
                 f"{count} now."
             )
         return WrittenBackup(path, path.stat().st_size, trial, _remove_old(folder, keep))

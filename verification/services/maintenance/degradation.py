@@ -14,29 +14,53 @@ from django.utils import timezone
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
+from verification.core import valkey
 from verification.core.caching import FRESH_SECONDS, cached_for
-from verification.models import Channel, CircuitBreaker, Message, MessageStatus, Provider, Upkeep, WebhookEvent, Worker
-from verification.services.maintenance import retention
+from verification.models import (
+    Alert,
+    BotUpdate,
+    Channel,
+    CircuitBreaker,
+    KillSwitch,
+    Message,
+    MessageStatus,
+    Provider,
+    Upkeep,
+    WebhookEvent,
+    Worker,
+)
+from verification.services.analytics import rollups
+from verification.services.maintenance import health, retention, used_limits
+from verification.services.maintenance.used_limits import UsedLimit
 from verification.services.records import workers
+from verification.services.records.faults import last_refusal
 from verification.worker.broker import BOTS, CONNECTIONS, MESSAGES, broker
 
 GUARD = "guard"  # the name of the guard's row in Upkeep
 GUARD_LATE = timedelta(seconds=60)  # the guard sweeps every 5 seconds, and on a busy database less often
 MESSAGES_LATE = timedelta(seconds=30)  # a worker takes a message within a second or two, so this one found none
 CALLBACKS_LATE = timedelta(minutes=5)  # an event that is due is told within a second, unless many are
+# How late other work may be: fall-backs are due within seconds, an alert's lease lasts three minutes.
+FALLBACKS_LATE, UPDATES_LATE, ALERTS_LATE = timedelta(seconds=60), timedelta(seconds=60), timedelta(minutes=5)
+FIGURES_LATE = timedelta(minutes=10)  # they are counted once a minute, and budgets in money go by them
 LOOKED_AT = 10_000  # waiting rows that are counted, the oldest: beyond that, more of them tell nothing new
 QUEUES = (MESSAGES, CONNECTIONS, BOTS)
-KNOCK = "condition"  # a key of the cache that nobody writes
+KNOCK, KNOCK_SECONDS = "condition", 60  # a key of the cache that nobody reads
 
 # The parts that may be degraded, with what that means.
 DEGRADED = {
-    "broker": "Valkey or Redis does not answer: the workers' sweep delivers the messages, a second or two late.",
-    "cache": "Valkey or Redis does not answer: each process counts limits per second and per address on its own.",
+    "database": "The database refused to write within the last minute: its disk is full, or it lacks memory.",
+    "broker": "Valkey or Redis does not answer or rejects writes: the workers' sweep delivers the messages, a second"
+    " or two late.",
+    "cache": "Valkey or Redis does not answer or rejects writes: each process counts limits per second and per"
+    " address on its own.",
     "workers": "No worker has reported for a minute: nothing is being delivered.",
     "channels": "Every provider of a channel is paused after repeated failures: users get no codes over it.",
     "backlog": "Messages wait for a worker: there are too few threads, or the providers are slow.",
+    "limits": "A project or channel has used up a limit: its users get no codes until it resets or is raised.",
     "callbacks": "Callbacks and other events wait: there are too few workers, or customers' servers are slow.",
     "sweep": "The traffic guard has not swept for a minute: some blocks start late.",
+    "upkeep": "Work that the workers do by the clock is late.",
     "purge": "The purge of old rows has missed two periods.",
 }
 
@@ -53,8 +77,9 @@ class Queue:
 class Condition:
     """The condition at one moment.
 
-    ``wake_ups`` are those that wait at the broker, None while it is away. ``aside`` are the enabled providers that are
-    set aside, ``alone`` those of them that no other provider stands in for.
+    ``wake_ups`` are those that wait at the broker, None while it fails. ``faults`` has the reasons why the database,
+    the broker and the cache do not do what we need of them, and what of the upkeep is late, by part. ``aside`` are the
+    enabled providers that are set aside, ``alone`` those of them that no other provider stands in for.
     """
 
     workers: tuple[Worker, ...]
@@ -67,7 +92,9 @@ class Condition:
     last_guard_sweep: datetime | None
     first_project_at: datetime | None
     wake_ups: dict[str, int] | None
-    has_cache: bool
+    faults: dict[str, str]
+    limits: tuple[UsedLimit, ...]  # that are used up, or nearly
+    stopped: tuple[str, ...]  # the kill switches that are on
     clock_ahead: float  # seconds by which this machine's clock is ahead of the database's
 
     @property
@@ -75,16 +102,25 @@ class Condition:
         """The parts that are degraded, by their names in :data:`DEGRADED`."""
         now = timezone.now()
         found = {
-            "broker": self.wake_ups is None,
-            "cache": not self.has_cache,
+            **{name: name in self.faults for name in ("database", "broker", "cache")},
             "workers": not self.workers,
             "channels": bool(self.alone),
             "backlog": self.messages.age > MESSAGES_LATE.total_seconds(),
+            "limits": any(each.is_reached for each in self.limits),
             "callbacks": self.callbacks.age > CALLBACKS_LATE.total_seconds(),
             "sweep": bool(self.workers) and self._is_guard_late(now),
+            "upkeep": "upkeep" in self.faults,
             "purge": retention.is_overdue(self.last_purge or self.first_project_at),
         }
         return tuple(name for name, is_so in found.items() if is_so)
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """What is degraded, each with its sentence and, where a server said why, with its own words."""
+        return {
+            name: f"{DEGRADED[name]} ({self.faults[name]})" if name in self.faults else DEGRADED[name]
+            for name in self.degraded
+        }
 
     def _is_guard_late(self, now: datetime) -> bool:
         if self.last_guard_sweep is None:  # a worker that has just started sweeps at once
@@ -109,10 +145,11 @@ def current() -> Condition:
     )
     due_events = WebhookEvent.objects.filter(due_at__lte=now).order_by()[:LOOKED_AT]
     callbacks = due_events.aggregate(due=Count("pk"), oldest=Min("due_at"))
-    wake_ups = _wake_ups()
+    running = tuple(workers.running())
+    faults = _faults() | _late_work(now, running)
     aside = _aside()
     return Condition(
-        workers=tuple(workers.running()),
+        workers=running,
         messages=_queue(counts["due"], counts["oldest"], now),
         being_sent=counts["being_sent"],
         callbacks=_queue(callbacks["due"], callbacks["oldest"], now),
@@ -121,8 +158,10 @@ def current() -> Condition:
         last_purge=runs.get(retention.RUN),
         last_guard_sweep=runs.get(GUARD),
         first_project_at=retention.first_project_at(),
-        wake_ups=wake_ups,
-        has_cache=wake_ups is not None and _has_cache(),
+        wake_ups=None if "broker" in faults else {name: broker.length(name) for name in QUEUES},
+        faults=faults,
+        limits=used_limits.told(),
+        stopped=tuple(KillSwitch.objects.order_by("subject").values_list("subject", flat=True)),
         clock_ahead=here - now.timestamp(),
     )
 
@@ -167,16 +206,30 @@ def _queue(depth: int, oldest: datetime | None, now: datetime) -> Queue:
     return Queue(depth, (now - oldest).total_seconds() if oldest else 0.0)
 
 
-def _wake_ups() -> dict[str, int] | None:
-    try:
-        return {name: broker.length(name) for name in QUEUES}
-    except RedisError:
-        return None
+def _late_work(now: datetime, running: tuple[Worker, ...]) -> dict[str, str]:
+    """Return what else is late although workers run. Each is the first row of an index."""
+    due = {
+        "fall-backs": Message.objects.filter(fallback_at__lt=now - FALLBACKS_LATE),
+        "users' actions in bots": BotUpdate.objects.filter(due_at__lt=now - UPDATES_LATE),
+        "alerts": Alert.objects.filter(due_at__lt=now - ALERTS_LATE),
+    }
+    late = [name for name, rows in due.items() if rows.exists()]
+    if any(worker.started_at < now - FIGURES_LATE for worker in running):
+        counted = Upkeep.objects.filter(name=rollups.FIGURES, finished_at__gt=now - FIGURES_LATE)
+        late += [] if counted.exists() else ["figures"]
+    return {"upkeep": ", ".join(late)} if late and running else {}
 
 
-def _has_cache() -> bool:
+def _faults() -> dict[str, str]:
+    """Ask each server for what the service needs it to do, which is to write."""
+    found = {"database": last_refusal() or (refusal if (refusal := health.failing()) in health.UNSERVING else "")}
     try:
-        cache.get(KNOCK)
-    except (RedisError, ConnectionInterrupted):
-        return False
-    return True
+        broker.knock()
+    except RedisError as error:
+        found |= dict.fromkeys(("broker", "cache"), valkey.reason(error))  # it is one server
+    else:
+        try:
+            cache.set(KNOCK, "", KNOCK_SECONDS)
+        except (RedisError, ConnectionInterrupted) as error:
+            found["cache"] = valkey.reason(error)
+    return {name: reason for name, reason in found.items() if reason}

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from verification.core import metrics
 from verification.models import Decision, Provider
-from verification.services.maintenance import degradation, health
+from verification.services.maintenance import degradation, health, used_limits
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MAX_NAMED = metrics.MAX_PROVIDERS  # providers with lines of their own; an installation with more shows the first ones
@@ -94,7 +94,7 @@ class _Gauges:
         try:
             families = list(_read())
         except (DatabaseError, InterfaceError):
-            families = [_gauge("up", "Whether a part answers.", "part", [(("database",), 0)])]
+            families = [_gauge("up", "Whether a part answers and takes writes.", "part", [(("database",), 0)])]
         yield from families
 
 
@@ -151,11 +151,13 @@ def _there(folder: Path) -> Path:
 
 def _of_condition(now: degradation.Condition) -> Iterator[object]:
     parts = {
-        "database": health.failing() != health.ONLY_READS,
-        "broker": now.wake_ups is not None,
-        "cache": now.has_cache,
+        "database": health.failing() not in health.UNSERVING,
+        "broker": "broker" not in now.faults,
+        "cache": "cache" not in now.faults,
     }
-    yield _gauge("up", "Whether a part answers.", "part", [((name,), is_up) for name, is_up in parts.items()])
+    yield _gauge(
+        "up", "Whether a part answers and takes writes.", "part", [((name,), is_up) for name, is_up in parts.items()]
+    )
     degraded = [((name,), float(name in now.degraded)) for name in degradation.DEGRADED]
     yield _gauge("degraded", "Whether a part is degraded, as /readyz says.", "part", degraded)
     versions: dict[tuple[str, ...], float] = {}
@@ -175,6 +177,12 @@ def _of_condition(now: degradation.Condition) -> Iterator[object]:
     ends = [((name,), since.timestamp()) for name, at in runs.items() if (since := at or now.first_project_at)]
     meaning = "When recurring work last ended; the first project's creation where it never did."
     yield _gauge("last_run_timestamp_seconds", meaning, "work", ends)
+    used = [
+        ((str(each.project_id), each.project, each.channel, each.limit), each.share)
+        for each in used_limits.in_use()[:MAX_NAMED]
+    ]
+    meaning = "How much of a limit is used, 1 where it is used up; the fullest ones."
+    yield _gauge("limit_used_ratio", meaning, "project name channel limit", used)
     yield _gauge("clock_ahead_seconds", "This machine's clock against the database's.", "", [((), now.clock_ahead)])
 
 

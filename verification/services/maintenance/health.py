@@ -9,7 +9,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 from django.db.migrations.loader import MigrationLoader
 
 from verification import sql
-from verification.core.caching import FRESH_SECONDS, Memory, cached_for
+from verification.core.caching import FRESH_SECONDS, LastReason, cached_for
 from verification.services.maintenance import key_ring
 from verification.sql import read_only
 
@@ -17,7 +17,10 @@ log = logging.getLogger(__name__)
 
 _LOOK = "SELECT current_setting('transaction_read_only')::boolean, to_regclass('django_migrations') IS NOT NULL"
 AWAY = "The database does not answer."
+NO_ROOM = "The database cannot write: its disk is full, or it lacks memory."
+TRIAL_SECONDS = 5  # between two trials to write, by all processes together
 ONLY_READS = "The database is read-only: a standby, or one whose disk is full."
+UNSERVING = (AWAY, ONLY_READS, NO_ROOM)  # the database itself is at fault
 NOT_MIGRATED = "The database is not up to date. Run: manage.py migrate"
 
 
@@ -27,22 +30,16 @@ def expected_migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None).graph.leaf_nodes())
 
 
-class _LastReason(Memory):
-    """The reason that was last logged: probes ask every few seconds, and only a change is logged."""
-
-    def forget(self) -> None:
-        self.reason = ""
+_last = LastReason()
 
 
-_last_reason = _LastReason()
-
-
-def _log_change(reason: str) -> None:
-    if reason and reason != _last_reason.reason:
-        log.error("not ready: the database does not answer (%s)", reason)
-    elif _last_reason.reason and not reason:
-        log.info("ready again: the database answers")
-    _last_reason.reason = reason
+def _log_change(reason: str, sentence: str = "") -> str:
+    if _last.changes_to(reason):
+        if reason:
+            log.error("not ready: %s (%s)", f"t{sentence.removeprefix('T').rstrip('.')}", reason)
+        else:
+            log.info("ready again: the database answers")
+    return sentence
 
 
 @cached_for(FRESH_SECONDS)
@@ -54,16 +51,22 @@ def failing() -> str:
             only_reads, is_there = cursor.fetchone()
             if only_reads:
                 read_only.leave()
-                _log_change(read_only.WORDS)
-                return ONLY_READS
+                return _log_change(read_only.WORDS, ONLY_READS)
             if not is_there:
                 return NOT_MIGRATED
             cursor.execute("SELECT app, name FROM django_migrations")
-            missing = expected_migrations() - set(cursor.fetchall())
-        wrong_keys = "" if missing else key_ring.refusal()
+            if expected_migrations() - set(cursor.fetchall()):
+                return NOT_MIGRATED
+        sql.call("try_to_write", at_most_every=TRIAL_SECONDS)
+        wrong_keys = key_ring.refusal()
     except (DatabaseError, InterfaceError) as error:
-        _log_change(sql.reason(error))
         close_old_connections()
-        return ONLY_READS if read_only.is_reason(error) else AWAY
+        return _log_change(sql.reason(error), _sentence(error))
     _log_change("")
-    return NOT_MIGRATED if missing else wrong_keys
+    return wrong_keys
+
+
+def _sentence(error: Exception) -> str:
+    if read_only.is_reason(error):
+        return ONLY_READS
+    return NO_ROOM if read_only.lacks_room(error) else AWAY

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from django.core.mail import EmailMessage
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from verification import sql
@@ -28,6 +29,14 @@ def mail_addresses(project: Project) -> list[str]:
         return list(project.alert_emails)
     members = project.members.filter(is_active=True).exclude(email="").order_by("pk")
     return list(members.values_list("email", flat=True))
+
+
+def without_any() -> list[Project]:
+    """Return the live projects whose alerts reach nobody outside the panel."""
+    live = Project.objects.filter(is_enabled=True, is_sandbox=False, deleted_at=None)
+    silent = live.exclude(alert_services__is_enabled=True).exclude(Q(alert_by_webhook=True) & ~Q(alert_url=""))
+    has_server = mail_server.has_mail_server()
+    return [row for row in silent.order_by("pk") if not (has_server and row.alert_by_mail and mail_addresses(row))]
 
 
 def send_mail(project: Project, *, subject: str, body: str) -> str:

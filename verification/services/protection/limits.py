@@ -20,7 +20,7 @@ from limits.strategies import FixedWindowRateLimiter
 from redis.exceptions import RedisError
 
 from verification.core import metrics, valkey
-from verification.core.caching import Breaker, Cached, Cooldown
+from verification.core.caching import Breaker, Cached, Cooldown, LastReason
 from verification.core.errors import ApiError, DecisionRecord
 from verification.core.networks import is_neighbour
 from verification.services.projects.snapshot import ProjectConfig
@@ -179,6 +179,7 @@ def _own_counter() -> FixedWindowRateLimiter:
 
 
 _away = Breaker(seconds=AWAY_SECONDS)
+_failure = LastReason()
 _full = Cooldown(MAX_REMEMBERED)  # by limit and caller: until its window ends
 
 
@@ -206,11 +207,15 @@ def _ask(question: Callable[[FixedWindowRateLimiter], T]) -> T:
     if _away.allow():
         try:
             answer = question(_shared_counter())
-        except RedisError:
+        except RedisError as error:
             _away.record_failure()
-            log.warning("The cache does not answer; each process counts limits per second and address on its own.")
+            if _failure.changes_to(reason := valkey.reason(error)):
+                words = "The cache does not count: %s. Each process counts limits per second and address on its own."
+                log.warning(words, reason)
         else:
             _away.record_success()
+            if _failure.changes_to(""):
+                log.info("The cache counts again.")
             return answer
     return question(_own_counter())
 

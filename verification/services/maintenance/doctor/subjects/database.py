@@ -61,7 +61,14 @@ def is_there(aims: Aims) -> Iterator[Finding]:
 
 
 def takes_writes(aims: Aims) -> Iterator[Finding]:
-    if health.failing() == health.ONLY_READS:
+    failing = health.failing()
+    if failing == health.NO_ROOM:
+        yield critical(
+            "database-without-room",
+            "The database cannot write, so Watchword cannot create, check or send any code.",
+            "Free room on PostgreSQL's disk, or give it more memory; its log says what it lacks.",
+        )
+    if failing == health.ONLY_READS:
         yield critical(
             "database-read-only",
             "The database is read-only, so Watchword cannot create, check or send any code.",

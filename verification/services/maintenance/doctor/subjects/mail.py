@@ -18,7 +18,9 @@ from verification.core.mail_server import WITHOUT_SERVER
 from verification.models import ChannelType
 from verification.services.maintenance.doctor.findings import Aims, Finding, critical, note, warning
 from verification.services.maintenance.doctor.name_server import NameServerSilent, texts_of
+from verification.services.maintenance.doctor.subjects.functions import named
 from verification.services.maintenance.doctor.subjects.providers import in_use
+from verification.services.notifications import own_ways
 
 Ask = Callable[[str], list[str]]
 # Ends of names that no public name server knows (RFC 6761), and those of private networks.
@@ -68,6 +70,17 @@ def alerts_can_be_mailed(aims: Aims) -> Iterator[Finding]:
         )
     else:
         connection.close()
+
+
+def alerts_reach_somebody(aims: Aims) -> Iterator[Finding]:
+    if settings.IS_EMBEDDED:
+        return
+    if silent := own_ways.without_any():
+        yield warning(
+            "alerts-reach-nobody",
+            f"Alerts of {named([f'{row.name} ({row.pk})' for row in silent])} reach nobody outside the panel.",
+            "Set EMAIL_URL and give each project alert_emails or a member with an address, or set its alert_url.",
+        )
 
 
 def sending_domains() -> dict[str, bool]:
@@ -202,4 +215,4 @@ def fault_of(tags: dict[str, str]) -> str:
     return ""
 
 
-CHECKS = (domains_are_set_up, alerts_can_be_mailed)
+CHECKS = (domains_are_set_up, alerts_can_be_mailed, alerts_reach_somebody)
