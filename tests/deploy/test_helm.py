@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import json
 import re
 import subprocess
@@ -11,6 +12,7 @@ import yaml
 
 from tests.deploy.test_image import settings_that_are_told
 from tests.live import ROOT
+from verification.core.networks import NEIGHBOURS
 
 CHART = ROOT / "deploy" / "helm" / "watchword"
 PYTHON = ROOT / "var" / "helm" / "bin" / "python"
@@ -34,6 +36,10 @@ EVERYTHING = NEEDED | {
     "imagePullSecrets": [{"name": "registry"}],
     "nodeSelector": {"disk": "ssd"},
     "tolerations": [{"key": "codes", "operator": "Exists"}],
+    "affinity": {"podAntiAffinity": {}},
+    "priorityClassName": "high",
+    "serviceAccountName": "codes",
+    "migration": {"nodeSelector": {"disk": "any"}, "serviceAccountName": "migrations"},
 }
 # One start of Helm's library answers for all values, as it takes a second.
 PROGRAM = """
@@ -241,6 +247,37 @@ def test_a_chart_of_another_host_leads_to_the_runbook_there():
     assert urls and all(url.startswith("https://codes.shop.example/docs/guides/runbook/#") for url in urls)
 
 
+def test_pods_of_a_kind_are_on_several_nodes_and_each_kind_may_run_elsewhere(answers):
+    made = by_name(answers["most"])
+    for kind in ("web", "worker", "connections"):
+        pod = made["Deployment", f"codes-{kind}"]["spec"]["template"]
+        (spread,) = pod["spec"]["topologySpreadConstraints"]
+        assert spread["labelSelector"]["matchLabels"] == pod["metadata"]["labels"]
+        assert pod["spec"]["nodeSelector"] == {"disk": "ssd"} and pod["spec"]["serviceAccountName"] == "codes"
+        assert (pod["spec"]["priorityClassName"], pod["spec"]["affinity"]) == ("high", {"podAntiAffinity": {}})
+    migration = made["Job", "codes-migrate"]["spec"]["template"]["spec"]
+    assert (migration["nodeSelector"], migration["serviceAccountName"]) == ({"disk": "any"}, "migrations")
+
+
+def test_no_kind_has_to_run_in_more_pods_than_it_may():
+    numbers = {"autoscaling": {"enabled": True, "minReplicas": 5, "maxReplicas": 2}}
+    for answer in rendered(NEEDED | {"web": numbers}, NEEDED | {"worker": numbers}):
+        assert "minReplicas is more than maxReplicas" in answer["error"]
+
+
+def test_a_pod_answers_until_nobody_is_sent_to_it_and_then_what_it_has(answers):
+    for pod in (each["spec"] for name, each in pods_of(answers["most"]).items() if name == "codes-web"):
+        (container,) = pod["containers"]
+        command, seconds = container["lifecycle"]["preStop"]["exec"]["command"]
+        assert command == "sleep" and int(seconds) + 8 < pod["terminationGracePeriodSeconds"]
+
+
+def test_the_ingress_takes_the_largest_bundle_of_reports():
+    (answer,) = rendered(NEEDED | {"ingress": {"enabled": True}})
+    annotations = by_name(answer)["Ingress", "codes"]["metadata"]["annotations"]
+    assert annotations["nginx.ingress.kubernetes.io/proxy-body-size"] == "3m"
+
+
 def peers(policy):
     return [peer for rule in policy["spec"]["ingress"] for peer in rule["from"]]
 
@@ -261,5 +298,7 @@ def test_of_private_networks_pods_reach_what_is_named_and_no_metadata_of_a_cloud
         egress = by_name(answers["most"])["NetworkPolicy", f"codes-{kind}"]["spec"]["egress"]
         assert EVERYTHING["networkPolicy"]["privateTo"][0] in egress
         (outside,) = [rule["to"] for rule in egress if "ports" not in rule]
-        closed = {network for peer in outside for network in peer["ipBlock"]["except"]}
-        assert {"10.0.0.0/8", "169.254.0.0/16", "192.168.0.0/16", "fc00::/7", "fe80::/10"} <= closed
+        closed = [ipaddress.ip_network(network) for peer in outside for network in peer["ipBlock"]["except"]]
+        mapped = [ipaddress.ip_network(network) for network in ("::ffff:10.0.0.0/104", "64:ff9b::a00:0/104")]
+        for inside in (*NEIGHBOURS, *mapped):
+            assert any(inside.version == each.version and inside.subnet_of(each) for each in closed)

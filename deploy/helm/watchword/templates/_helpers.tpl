@@ -27,26 +27,47 @@ checksum/existing-secret: {{ dig "data" dict $secret | toJson | sha256sum }}
 {{- end }}
 {{- end }}
 
-{{- define "watchword.podSecurity" -}}
+{{- /* What a component's pods run as, and on which nodes. What a component does not say is the chart's. */}}
+{{- define "watchword.pod" -}}
+{{- $here := index .root.Values .component }}
+{{- $values := .root.Values }}
 automountServiceAccountToken: false
+{{- with $here.serviceAccountName | default $values.serviceAccountName }}
+serviceAccountName: {{ . }}
+{{- end }}
+{{- with $here.priorityClassName | default $values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with $here.nodeSelector | default $values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $here.tolerations | default $values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with $here.affinity | default $values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
 securityContext:
   runAsNonRoot: true
   runAsUser: 10001
   runAsGroup: 10001
   fsGroup: 10001
   seccompProfile: {type: RuntimeDefault}
-{{- with .Values.imagePullSecrets }}
+{{- with $values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.nodeSelector }}
-nodeSelector: {{- toYaml . | nindent 2 }}
-{{- end }}
-{{- with .Values.tolerations }}
-tolerations: {{- toYaml . | nindent 2 }}
 {{- end }}
 volumes:
   - {name: metrics, emptyDir: {}}
   - {name: tmp, emptyDir: {}}
+{{- end }}
+
+{{- define "watchword.spread" -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "watchword.selector" . | nindent 8 }}
 {{- end }}
 
 {{- define "watchword.container" -}}
