@@ -21,10 +21,10 @@ from statistics import median
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.common.gateway import Gateway
 from benchmarks.common.scripts import CHECK, CREATE, VERIFY
 from benchmarks.common.service import Service, machine
 from benchmarks.common.tables import table
-from benchmarks.delivery.gateway import Gateway
 from benchmarks.inside import Inside, code_of
 
 BATCH = 50  # flows that one figure is the mean of
@@ -166,11 +166,10 @@ def _cpu_seconds(pid: int) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.budget", description=__doc__.partition("\n")[0])
     parser.add_argument("--batches", type=int, default=6, help=f"of {BATCH} flows each; default 6")
-    parser.add_argument("--postgres", type=Path, metavar="FOLDER", help="of the programs of another PostgreSQL")
     parser.add_argument("--guard", action="store_true", help="with the traffic guard on, as it is by default")
     options = parser.parse_args()
     print(machine())
-    with Gateway(latency=0) as gateway, Service(gateway_port=gateway.port, postgres=options.postgres) as service:
+    with Gateway() as gateway, Service(gateway_port=gateway.port) as service:
         if options.guard:
             service.manage("setproject", "Benchmark", "traffic_guard=enforce")
         budget = Budget(Inside(service))

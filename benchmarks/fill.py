@@ -14,7 +14,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,6 @@ def fill(rows: int, say: Callable[[str], None], *, projects: int = PROJECTS) -> 
     """Write ``rows`` verifications of the month that ends now into an empty database."""
     from django.db import connection
 
-    from benchmarks.lists.fill import without_indexes
     from verification.models import Project, Provider
 
     big, *others = [Project.objects.create(name=f"Filled {number}") for number in range(projects)]
@@ -205,6 +205,30 @@ def main() -> int:
         fill(options.rows, lambda line: print(line, file=sys.stderr, flush=True))
         print(sizes())
     return 0
+
+
+@contextmanager
+def without_indexes(cursor: Any, tables: Sequence[str]) -> Iterator[None]:
+    """Take off what costs most while rows are written: triggers, foreign keys, and indexes that hold no constraint."""
+    cursor.execute(
+        "SELECT i.indexrelid::regclass::text, pg_get_indexdef(i.indexrelid) FROM pg_index AS i"
+        " WHERE i.indrelid = ANY (%s::regclass[])"
+        " AND NOT EXISTS (SELECT 1 FROM pg_constraint AS c WHERE c.conindid = i.indexrelid)",
+        [list(tables)],
+    )
+    indexes = cursor.fetchall()
+    cursor.execute("SET session_replication_role = replica")
+    cursor.execute("SET synchronous_commit = off")
+    cursor.execute("SET statement_timeout = 0")
+    for name, _ in indexes:
+        cursor.execute(f"DROP INDEX {name}")
+    yield
+    cursor.execute("SET maintenance_work_mem = '512MB'")
+    for _, definition in indexes:
+        cursor.execute(definition)
+    cursor.execute("RESET session_replication_role")
+    cursor.execute("RESET synchronous_commit")
+    cursor.execute("RESET statement_timeout")
 
 
 if __name__ == "__main__":

@@ -46,14 +46,6 @@ def tree_cpu_seconds(roots: Mapping[str, int]) -> dict[str, float]:
     return totals
 
 
-def resident_bytes(pid: int) -> int:
-    """The memory of one process that is in use; 0 where there is no /proc."""
-    try:
-        return int((PROC / str(pid) / "statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except OSError:
-        return 0
-
-
 def machine_busy_seconds() -> float:
     """The CPU seconds that the whole machine has been busy since its boot; 0 where there is no /proc."""
     try:

@@ -22,13 +22,11 @@ from pathlib import Path
 from types import TracebackType
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
 from benchmarks.common import processes
 from benchmarks.common.driver import LOOPBACK
 from benchmarks.floor.table import TABLE
 from config.processes.embedded import EmbeddedServers
-from config.processes.embedded.server import claim_folder
 from config.processes.web import server_command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,7 +35,6 @@ STOP_SECONDS = 10.0
 WEB_PROCESSES = 2
 WEB_THREADS = 16
 WORKER_THREADS = 8
-BARE_DATABASE = "bare"
 FLOOR_DATABASE = "floor"
 # Recipients are new in every flow, so limits per recipient never bite; those per second and address would.
 LIMITS_OFF = ("requests_per_second=0", "creates_per_address=0", "traffic_guard=off", "challenge_mode=off")
@@ -50,17 +47,12 @@ class Service:
         self,
         *,
         gateway_port: int,
-        statement_timeout_ms: int = 10_000,
         trusted_proxies: int = 0,
-        postgres: Path | None = None,
     ) -> None:
         self.home = ROOT / "var" / "benchmarks" / str(os.getpid())
         self.servers = EmbeddedServers(self.home, durable=True)
-        if postgres is not None:
-            use_programs(self.servers, postgres)
         self.gateway_url = f"http://{LOOPBACK}:{gateway_port}/send"
         self.port = free_port()
-        self.bare_port = free_port()
         self.floor_port = free_port()
         self.environment = {
             "WATCHWORD_HOME": str(self.home),
@@ -68,7 +60,6 @@ class Service:
             "BASE_URL": f"http://{LOOPBACK}:{self.port}",
             "ALLOWED_HOSTS": LOOPBACK,
             "WEB_THREADS": str(WEB_THREADS),
-            "DATABASE_STATEMENT_TIMEOUT": str(statement_timeout_ms),
             "TRUSTED_PROXIES": str(trusted_proxies),
             "LOG_LEVEL": "WARNING",
         }
@@ -103,12 +94,6 @@ class Service:
         self._start("web", *gunicorn(self.port))
         wait_until_answering(self.port)
 
-    def start_bare(self) -> None:
-        """The bare views, on a copy of the database, so that no worker ever finds their messages."""
-        self._create_database(BARE_DATABASE, template=str(conninfo_to_dict(self.servers.database_url)["dbname"]))
-        self._start("bare", *gunicorn(self.bare_port), "benchmarks.bare.wsgi:application")
-        wait_until_answering(self.bare_port)
-
     def start_floor(self, threads: int = WORKER_THREADS) -> None:
         """The least service of the same libraries, web server and worker, on a database of its own."""
         self._create_database(FLOOR_DATABASE, template="template1")
@@ -120,9 +105,6 @@ class Service:
 
     def start_worker(self, threads: int = WORKER_THREADS) -> None:
         self._start("worker", "manage.py", "worker", "--threads", str(threads))
-
-    def start_connections_worker(self, threads: int = WORKER_THREADS) -> None:
-        self._start("connections", "manage.py", "worker", "--connections", "--threads", str(threads))
 
     def pause(self, name: str) -> None:
         os.killpg(self._running[name].pid, signal.SIGSTOP)
@@ -152,9 +134,6 @@ class Service:
         self._add("http", "G", {"url": self.gateway_url}, 100, project=name)
         key: str = made["api_key"]
         return key
-
-    def add_smpp_provider(self, settings: Mapping[str, object]) -> int:
-        return self._add("smpp", "SMPP", settings, 10)
 
     def _add(
         self, provider_type: str, name: str, settings: Mapping[str, object], priority: int, project: str = "Benchmark"
@@ -214,21 +193,6 @@ class Service:
         if done.returncode:
             raise RuntimeError(f"manage.py {arguments[0]}: {done.stderr or done.stdout}")
         return done.stdout
-
-
-def use_programs(servers: EmbeddedServers, programs: Path) -> None:
-    """Let these servers run another PostgreSQL than the wheel's, in the locale that servers have by default."""
-
-    def create_data(program: Path, data: Path) -> None:
-        command = [str(program.with_name("initdb")), "-D", str(data), "-U", "watchword", "--auth=trust"]
-        account = servers._postgres.account
-        claim_folder(data, account, 0o700)
-        account.run([*command, "--encoding=UTF8", "--locale=C.UTF-8"], stdout=subprocess.DEVNULL)
-        create = 'echo "CREATE DATABASE watchword" | "$0" --single -D "$1" -c exit_on_error=on postgres'
-        account.run(["/bin/sh", "-c", create, str(program), str(data)], stdout=subprocess.DEVNULL)
-
-    servers._postgres.find_binaries = lambda folder: programs  # type: ignore[method-assign]
-    servers._postgres.create_data = create_data  # type: ignore[method-assign]
 
 
 def free_port() -> int:

@@ -1,8 +1,7 @@
-"""The base of the benchmarks: a floor that calls the same functions, and a driver that reads answers right."""
+"""The base of the benchmarks: a floor that starts, and a driver that reads answers right."""
 
 import contextlib
 import http.client
-import json
 import subprocess
 import sys
 from itertools import islice
@@ -10,42 +9,20 @@ from itertools import islice
 import pytest
 
 from benchmarks import fill
-from benchmarks.bare import views
 from benchmarks.common.driver import percentile, take_message
 from benchmarks.common.scripts import recipients
 from benchmarks.common.service import free_port, gunicorn, wait_until_answering
 from tests.config.test_deployment import PRODUCTION
 from tests.conftest import ROOT
 from verification.core.addresses import NumberType, parse_address
-from verification.models import Message, Session, VerifyToken
+from verification.models import Message, Session
 from verification.services.maintenance.retention import purge
 
 
-@pytest.fixture
-def bare(rf, monkeypatch, project):
-    monkeypatch.setattr(views, "PROJECT", project.id)
-
-    def call(view, **fields):
-        response = view(rf.post("/", json.dumps(fields), content_type="application/json"))
-        assert response.status_code == 200, response.content
-        return json.loads(response.content)
-
-    return call
-
-
-def test_the_bare_views_run_the_whole_flow(bare):
-    session = bare(views.create, to="+4915112345678", type="sms")
-    checked = bare(views.check, session_id=session["session_id"], code=views.CODE)
-    assert bare(views.verify, verify_token=checked["verify_token"]) == {"phone": "+4915112345678"}
-    assert Message.objects.get().session_id == session["session_id"]
-    assert VerifyToken.objects.get().used_at is not None
-
-
-@pytest.mark.parametrize("name", ["bare", "floor"])
-def test_the_web_server_starts_what_stands_beside_the_service(name):
+def test_the_web_server_starts_the_floor():
     port = free_port()
     server = subprocess.Popen(
-        [sys.executable, *gunicorn(port), f"benchmarks.{name}.wsgi:application"], cwd=ROOT, env=PRODUCTION
+        [sys.executable, *gunicorn(port), "benchmarks.floor.wsgi:application"], cwd=ROOT, env=PRODUCTION
     )
     try:
         wait_until_answering(port)

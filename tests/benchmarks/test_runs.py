@@ -15,8 +15,6 @@ from tests.conftest import ROOT
         ("budget --batches 1", "web process, a request"),
         ("floor --rounds 1 --seconds 1", "of the floor's rate"),
         ("flow --rounds 1 --seconds 1 --batch 20 --connections 2", "no errors"),
-        ("smpp --messages 200", "lost        0"),
-        ("simulation --rounds 1 --seconds 1 --rates 1", "cores of PostgreSQL's machine"),
     ],
     ids=lambda value: value.split()[0],
 )

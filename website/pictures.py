@@ -4,9 +4,9 @@ They are taken of a running service that holds a season, by Chromium, which also
 gives the same pages, up to the day on which it was made. A page is taken in all looks one after the other: to open an
 alert makes it a read one, which the overview counts.
 
-    python -m benchmarks.season --keep var/season
+    python -m website.season --keep var/season
     WATCHWORD_HOME=var/season python manage.py up
-    python -m benchmarks.pictures --of http://127.0.0.1:8000
+    python -m website.pictures --of http://127.0.0.1:8000
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def show(page: Any, picture: Picture) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.pictures", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m website.pictures", description=__doc__.partition("\n")[0])
     parser.add_argument("--of", required=True, help="the address of the service, such as http://127.0.0.1:8000")
     parser.add_argument("--into", type=Path, default=INTO, help="the folder of the pictures")
     parser.add_argument("names", nargs="*", help="the pictures to take; else all")

@@ -1,6 +1,6 @@
 """Ninety days of one shop's traffic, in a database that is made for it: for a look at the panel, and for its pictures.
 
-python -m benchmarks.season --keep var/season
+python -m website.season --keep var/season
 WATCHWORD_HOME=var/season python manage.py up
 """
 
@@ -19,7 +19,7 @@ from verification.contrib.public_demo.season_rows import OPERATOR, PEOPLE
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.season", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m website.season", description=__doc__.partition("\n")[0])
     parser.add_argument("--keep", type=Path, required=True, help="the folder of the database that is made")
     parser.add_argument("--days", type=int, default=DAYS)
     parser.add_argument("--a-day", type=int, default=SESSIONS_A_DAY, help="verifications a day")

@@ -4,7 +4,7 @@ It is taken of a real service, which it starts in a folder of its own: the demo 
 vendor refuses every message. The order of fall-back goes on to WhatsApp, whose messages the inbox shows. A line above
 says what happens, and what the picture does not need is hidden. Needs Chromium and Pillow.
 
-    python -m benchmarks.moving_picture
+    python -m website.moving_picture
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def write(taken: list[tuple[bytes, float]], path: Path) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.moving_picture", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(prog="python -m website.moving_picture", description=__doc__.partition("\n")[0])
     parser.add_argument("--into", type=Path, default=INTO)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as vendor:

@@ -1,9 +1,0 @@
-"""The bare views' entry for the web server."""
-
-import os
-
-os.environ["DJANGO_SETTINGS_MODULE"] = "benchmarks.bare.settings"
-
-from django.core.wsgi import get_wsgi_application  # noqa: E402  (reads the environment above)
-
-application = get_wsgi_application()

@@ -1,1 +1,0 @@
-"""One worker against a slow, a flooded and a dead provider."""

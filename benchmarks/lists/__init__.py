@@ -1,1 +1,0 @@
-"""The panel's lists on a month of traffic."""
