@@ -124,7 +124,7 @@ class NoAccount(models.Model):
 
 
 class Suppression(models.Model):
-    """A recipient to whom nothing more goes over a channel: a hard bounce, a complaint, an opt-out. Can be lifted."""
+    """A recipient to whom nothing more goes over a channel: a hard bounce, a complaint, STOP. Can be lifted."""
 
     project = models.ForeignKey(
         "verification.Project", verbose_name=_("project"), on_delete=models.CASCADE, related_name="suppressions"

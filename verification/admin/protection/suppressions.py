@@ -36,12 +36,12 @@ class SuppressionStateFilter(admin.SimpleListFilter):
 class SuppressionAdmin(ChannelColumn, TrafficAdmin):
     viewers = Right.SEE_TRAFFIC
     actors = Right.HELP_USERS
-    empty_text = gettext_lazy("No bounces, complaints or opt-outs.")
+    empty_text = gettext_lazy("No bounces, complaints or STOP texts.")
     list_display = ("masked", "channel_label", "reason_excerpt", "state", "project", "created")
     list_filter = (SuppressionStateFilter, "channel", CreatedFilter)
     list_select_related = ("project", "recipient")
     intro = gettext_lazy(
-        "Recipients with a hard bounce, complaint or opt-out reported by a provider. They get no more"
+        "Recipients with a hard bounce or complaint reported by a provider, or who wrote STOP. They get no more"
         " messages on that channel until you lift the suppression."
     )
     search_fields = ("recipient",)

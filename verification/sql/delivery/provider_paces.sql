@@ -13,9 +13,9 @@ BEGIN
     RETURN QUERY
     SELECT
         asked.id,
-        count(*) FILTER (WHERE call.outcome IN ('accepted', 'refused', 'no_account', 'unknown', 'unclear')),
+        count(*) FILTER (WHERE call.outcome IN ('accepted', 'refused', 'no_account', 'opted_out', 'unknown', 'unclear')),
         percentile_disc(0.99) WITHIN GROUP (ORDER BY call.latency_ms)
-            FILTER (WHERE call.outcome IN ('accepted', 'refused', 'no_account', 'unknown', 'unclear'))::integer,
+            FILTER (WHERE call.outcome IN ('accepted', 'refused', 'no_account', 'opted_out', 'unknown', 'unclear'))::integer,
         coalesce(bool_or(
             call.outcome IN ('unknown', 'temporary') AND call.latency_ms >= v_late AND call.created_at > v_now - v_late_for
         ), false)
