@@ -11,6 +11,8 @@ from django.urls import reverse
 
 from tests.admin.rows import make_panel
 from verification.admin.auth.session import CONFIRMED
+from verification.core.errors import UserError
+from verification.management.commands.createproject import find_or_make_user
 from verification.models import AuditEntry, BrowserLogin, Invitation, Membership, Recipient, Role
 from verification.services.users import invitations
 from verification.services.users.logins import browser_of, masked_network
@@ -304,3 +306,25 @@ def test_a_mail_that_is_under_way_does_not_replace_a_link_that_was_shown(panel, 
     for row in claimed:
         invitations.deliver(row)
     assert bytes(Invitation.objects.get().digest) == digest
+
+
+def test_an_account_of_a_shown_link_owns_no_address_that_nobody_proved(panel, settings):
+    """Who invites may open the link themselves."""
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    panel.as_("owner").post(people_of(panel.project), {"step": "invite", "email": "ceo@corp.test", "role": "analyst"})
+    invitations.draw_link(Invitation.objects.get(), by=User.objects.get(username="owner"))
+    mallory = invitations.accept_as_new(Invitation.objects.get(), username="mallory", password="correct horse battery")
+    assert mallory.email == "" and panel.project.members.filter(pk=mallory.pk).exists()
+    owner, password = find_or_make_user("ceo@corp.test")
+    assert owner != mallory and password
+    assert find_or_make_user("mallory") == (mallory, None)
+
+
+def test_who_has_no_address_joins_another_project_by_a_shown_link_alone(panel, settings):
+    settings.EMAIL_BACKEND = "django.core.mail.backends.dummy.EmailBackend"
+    mallory = User.objects.create_user("mallory", is_staff=True)
+    panel.as_("owner").post(people_of(panel.project), {"step": "invite", "email": "ceo@corp.test", "role": "analyst"})
+    with pytest.raises(UserError, match="a different address"):
+        invitations.accept(Invitation.objects.get(), mallory)
+    invitations.draw_link(Invitation.objects.get(), by=User.objects.get(username="owner"))
+    assert invitations.accept(Invitation.objects.get(), mallory)

@@ -113,7 +113,7 @@ def join(request: HttpRequest) -> HttpResponse:
 def _join_as(request: HttpRequest, invitation: Invitation) -> HttpResponse:
     """Have a user who is logged in join with a click, if the invitation is for their address."""
     user: Any = request.user
-    if user.email.lower() != invitation.email.lower():
+    if not invitations.is_for(invitation, user):
         return _show(request, invitation, is_other=True)
     if request.method != "POST":
         return _show(request, invitation)

@@ -73,6 +73,8 @@ class Command(WatchwordCommand):
             (f"Secret key {ids[KeyKind.SECRET]}", new.secret_key),
             ("Webhook secret", new.webhook_secret),
         ]
+        if user and not password:
+            shown.append(("Owner, who had an account", user.get_username()))
         if password:
             data["owner_password"] = password
             shown.append((f"Password of {owner}", password))

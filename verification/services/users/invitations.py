@@ -88,7 +88,7 @@ def draw_link(invitation: Invitation, *, by: User) -> str:
     require_manager(invitation.project, by)
     token = secrets.token_urlsafe(TOKEN_BYTES)
     live = Invitation.objects.filter(pk=invitation.pk, ended_at=None, expires_at__gt=timezone.now())
-    if mail_server.has_mail_server() or not live.update(digest=digest_of(token), due_at=None):
+    if mail_server.has_mail_server() or not live.update(digest=digest_of(token), due_at=None, tries=0):
         raise UserError(OVER)
     done = gettext_noop("Viewed an invitation link")
     audit.record(done, row=invitation, project=invitation.project, label=invitation.email)
@@ -112,10 +112,20 @@ def find(digest: bytes) -> Invitation | None:
     return found.first()
 
 
+def proves_address(invitation: Invitation) -> bool:
+    """Return whether who opens the link reads the mailbox: it was mailed there, and not shown in the panel."""
+    return invitation.due_at is not None or invitation.tries > 0
+
+
+def is_for(invitation: Invitation, user: User) -> bool:
+    """Return whether the invitation is bound to the user's address. One that was shown takes users without one."""
+    return user.email.lower() == invitation.email.lower() or not (user.email or proves_address(invitation))
+
+
 @transaction.atomic
 def accept(invitation: Invitation, user: User) -> Membership:
-    """Make the user, whose address the invitation is bound to, a member. Raises :class:`UserError`."""
-    if user.email.lower() != invitation.email.lower():
+    """Make the user, whom the invitation is for, a member. Raises :class:`UserError`."""
+    if not is_for(invitation, user):
         raise UserError(_("This invitation is for a different address than {user}'s.").format(user=user.get_username()))
     lock(invitation.project)
     live = Invitation.objects.filter(pk=invitation.pk, ended_at=None, expires_at__gt=timezone.now())
@@ -132,14 +142,18 @@ def accept(invitation: Invitation, user: User) -> Membership:
 
 @transaction.atomic
 def accept_as_new(invitation: Invitation, *, username: str, password: str) -> User:
-    """Make an account of the invited address, and a member of it. Raises :class:`UserError`."""
+    """Make an account, and a member of it. Raises :class:`UserError`.
+
+    It has the invited address only if the link was mailed there: commands find owners by it, and alerts go to it.
+    """
     if User.objects.filter(email__iexact=invitation.email).exists():  # a disabled one is not for members to replace
         raise UserError(
             _("An account with this address already exists. Log in with it, or ask the operator to reactivate it.")
         )
+    email = invitation.email if proves_address(invitation) else ""
     try:
         with transaction.atomic():
-            user = User.objects.create_user(username, email=invitation.email, password=password, is_staff=True)
+            user = User.objects.create_user(username, email=email, password=password, is_staff=True)
     except IntegrityError:
         raise UserError(_("This username is already in use. Choose another.")) from None
     accept(invitation, user)
