@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("verification", "0002_findings_about_callers"),
+        ("verification", "0003_mailboxes_of_messages"),
     ]
 
     operations = [
