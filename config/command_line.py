@@ -41,7 +41,7 @@ def execute(arguments: list[str]) -> None:
         last_fault()
         if error.filename or error.errno not in UNWRITABLE:
             raise
-        fault, when = error, "The command ended early, and what it had done until then stands"
+        fault, when = error, "The command ended early, and what it did until then remains"
     else:
         fault = last_fault()
     if isinstance(fault, BrokenPipeError):  # our reader has had enough, as `| head` has

@@ -28,7 +28,7 @@ class AlertServiceForm(forms.ModelForm):  # type: ignore[type-arg]  # not generi
         widget=UnfoldAdminPasswordWidget(attrs={"autocomplete": "new-password"}),
         help_text=gettext_lazy(
             "Telegram: the bot token from BotFather. Slack, Mattermost and Discord: the URL of an incoming"
-            " webhook (for Discord, with /slack at the end). Others: an Apprise URL, such as"
+            " webhook. Others: an Apprise URL, such as"
             " gotify://host/token. It is stored encrypted and not shown again."
         ),
     )

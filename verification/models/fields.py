@@ -17,10 +17,10 @@ from django.contrib.postgres.validators import ArrayMaxLengthValidator
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator, MinValueValidator, URLValidator
 from django.db import models
-from django.db.backends.postgresql.psycopg_any import BaseTzLoader
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from psycopg.types.datetime import TimestamptzLoader
 
 from verification.core.countries import country_of
 from verification.core.errors import UserError
@@ -204,17 +204,17 @@ def clean_expiry(moment: datetime) -> datetime:
     return moment
 
 
-class _MomentLoader(BaseTzLoader):
+class _MomentLoader(TimestamptzLoader):
     """Reads a time that Python cannot, or that some zone cannot write, as the nearest one that all can.
 
     So a row of the year 10000, or of ``infinity``, breaks no list.
     """
 
-    timezone = UTC
+    timezone = UTC  # that Django asks of it
 
     def load(self, data: Buffer) -> datetime:
         try:
-            moment: datetime = super().load(data)
+            moment = super().load(data).replace(tzinfo=UTC)
         except psycopg.DataError:
             text = bytes(data)
             return FIRST_MOMENT if text.startswith(b"-") or text.endswith(b"BC") else LAST_MOMENT

@@ -777,19 +777,19 @@ export interface components {
             detail: string;
         };
         /**
-         * @description * `client_address` - session creates from the client address
+         * @description * `creates_per_address` - session creates from the client address
          *     * `requests_per_second` - requests of the project in a second
          *     * `unknown_keys` - unknown keys from the client address
          *     * `wrong_proofs` - calls of a connection without its credentials, from the client address
          *     * `wrong_codes` - wrong codes from the client's network
          *     * `failed_challenges` - failed challenges from the client address
-         *     * `puzzles` - puzzles for the client address
+         *     * `puzzles_per_address` - puzzles for the client address
          *     * `daily_budget` - the channel's budget of the day (UTC)
          *     * `monthly_budget` - the channel's budget of the month (UTC)
          *     * `hooks_per_second` - reports of the project's providers in a second
          * @enum {string}
          */
-        Limit: "client_address" | "requests_per_second" | "unknown_keys" | "wrong_proofs" | "wrong_codes" | "failed_challenges" | "puzzles" | "daily_budget" | "monthly_budget" | "hooks_per_second";
+        Limit: "creates_per_address" | "requests_per_second" | "unknown_keys" | "wrong_proofs" | "wrong_codes" | "failed_challenges" | "puzzles_per_address" | "daily_budget" | "monthly_budget" | "hooks_per_second";
         ManualChannel: {
             /** @description The channel's name. */
             name: string;
@@ -1045,13 +1045,13 @@ export interface components {
             /**
              * @description With `rate_limited`: which limit it was. Later versions may add names.
              *
-             *     * `client_address` - session creates from the client address
+             *     * `creates_per_address` - session creates from the client address
              *     * `requests_per_second` - requests of the project in a second
              *     * `unknown_keys` - unknown keys from the client address
              *     * `wrong_proofs` - calls of a connection without its credentials, from the client address
              *     * `wrong_codes` - wrong codes from the client's network
              *     * `failed_challenges` - failed challenges from the client address
-             *     * `puzzles` - puzzles for the client address
+             *     * `puzzles_per_address` - puzzles for the client address
              *     * `daily_budget` - the channel's budget of the day (UTC)
              *     * `monthly_budget` - the channel's budget of the month (UTC)
              *     * `hooks_per_second` - reports of the project's providers in a second

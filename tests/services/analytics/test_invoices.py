@@ -46,6 +46,12 @@ def test_columns_of_other_names_are_named():
         read(f"date,country,price\n{TODAY},DE,1\n", amount="Netto")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_file_of_a_spreadsheet_is_read(encoding):
+    text = f"sep=;\r\ndate;country;price\r\n{TODAY};DE;1,50\r\n"
+    assert sums(read(text.encode(encoding))) == {(TODAY, "DE"): (Decimal("1.5"), 1)}
+
+
 def test_charges_that_are_booked_below_zero_count_as_costs():
     assert sums(read(f"date,country,price\n{TODAY},DE,-0.0750\n{TODAY},DE,-0.0750\n")) == {
         (TODAY, "DE"): (Decimal("0.15"), 2)
@@ -150,7 +156,7 @@ def test_another_currency_is_left_out():
     ("raw", "why"),
     [
         (b"", "The file is empty"),
-        (b"\xff\xfe\x00d", "not UTF-8 text"),
+        (b"\xff\xfe\x00", "not UTF-8 text"),
         (b"date,country,price\n", "No line of the file could be read"),
         (b"date,country,price\nx,y,z\n", "Line 2: "),
         (b"date,price\n2026-01-01,1\n", "No column with countries or phone numbers"),

@@ -14,9 +14,11 @@ from providers.base import Outcome, Result
 from tests import clock, factories
 from tests.api.calls import WRONG, Api, problem
 from tests.fakes.outage import cache_away, lose_counts
+from verification.api.serializers.errors import LIMITS
 from verification.core.ids import generate_message_id
 from verification.models import DailySpend, Message, Recipient, Session, WrongCode
 from verification.services.delivery import dispatch, sweep
+from verification.services.protection import limits
 
 pytestmark = pytest.mark.django_db
 
@@ -354,6 +356,11 @@ def test_a_budget_is_a_hard_stop(api, project):
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert problem(answers[2]) == (429, "rate_limited")
     assert spent() == 2
+
+
+def test_every_limit_that_callers_are_told_of_has_its_words():
+    named = {each.name for each in vars(limits).values() if isinstance(each, limits.Limit)}
+    assert named - {"look_ups", "visits"} <= {name for name, _ in LIMITS}  # those are of pages
 
 
 def test_a_used_up_budget_is_named_with_the_channels_that_are_left(api, project):

@@ -86,9 +86,8 @@ def render(request: HttpRequest, response: HttpResponseBase) -> None:
         return
     if response.status_code == HTTPStatus.BAD_REQUEST and response["Content-Type"] != PROBLEM_JSON:
         return  # a page of the panel's own
-    title, text = PAGES[HTTPStatus(response.status_code)]
-    if form_fault := getattr(request, "form_fault", ""):
-        title, text = NOT_SAVED, form_fault
+    form_fault: str = getattr(request, "form_fault", "")
+    title, text = (NOT_SAVED, form_fault) if form_fault else PAGES[HTTPStatus(response.status_code)]
     try:
         request.current_app = admin.site.name
         is_inside = admin.site.has_permission(request)

@@ -26,13 +26,13 @@ FIELD_ERRORS = [
 
 
 LIMITS = [
-    ("client_address", "session creates from the client address"),
+    ("creates_per_address", "session creates from the client address"),
     ("requests_per_second", "requests of the project in a second"),
     ("unknown_keys", "unknown keys from the client address"),
     ("wrong_proofs", "calls of a connection without its credentials, from the client address"),
     ("wrong_codes", "wrong codes from the client's network"),
     ("failed_challenges", "failed challenges from the client address"),
-    ("puzzles", "puzzles for the client address"),
+    ("puzzles_per_address", "puzzles for the client address"),
     ("daily_budget", "the channel's budget of the day (UTC)"),
     ("monthly_budget", "the channel's budget of the month (UTC)"),
     ("hooks_per_second", "reports of the project's providers in a second"),

@@ -5,6 +5,7 @@ The file is read, compared and forgotten: nothing of it is stored, as its lines 
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
@@ -41,6 +42,7 @@ _WRITTEN = re.compile(
     r"(?P<before>\D*?)(?P<digits>(?:(?<![^\W_])[.,])?\d(?:[\d.,' ]*\d)?)"
     r"(?P<exponent>[eE][-+]?\d{1,3})?(?P<after>(?:[^\d.]\D*)?)"
 )
+_SEPARATOR_LINE = re.compile(r"\Asep=.\r?\n")  # which spreadsheets write before the header; the header shows it as well
 _MARK = re.compile(r"[^\W\d_]*\$|[^\W\d_]+|[^\w\s.]")
 # Thousands, also as India parts them.
 _GROUPED = {mark: re.compile(rf"\d{{1,3}}(?:\{mark}\d{{2,3}})*\{mark}\d{{3}}") for mark in ",."}
@@ -231,14 +233,15 @@ def _largest_first(differences: Iterable[InvoiceDifference]) -> list[InvoiceDiff
 def _rows(raw: bytes) -> Iterator[tuple[int, list[str]]]:
     """Yield the lines of a file with their numbers. Raises :class:`UserError`."""
     try:
-        text = raw.decode("utf-8-sig")
+        text = raw.decode("utf-16" if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8-sig")
     except UnicodeDecodeError:
         raise UserError(_("The file is not UTF-8 text. Save it as CSV in UTF-8.")) from None
+    text, removed = _SEPARATOR_LINE.subn("", text)
     head = text[:4_000].partition("\n")[0]
     separator = max(",;\t", key=head.count)
     reader = csv.reader(io.StringIO(text.replace("\0", "")), delimiter=separator)
     try:
-        for number, cells in enumerate(reader, start=1):
+        for number, cells in enumerate(reader, start=1 + removed):
             if number > MAX_LINES + 1:
                 raise UserError(
                     _("The file has more than {number} lines. Compare one week at a time.").format(

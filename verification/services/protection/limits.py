@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 
 class Limit(NamedTuple):
-    """How many calls each caller may make in a window of time. ``told_as`` is its name in answers that tell of it.
+    """How many calls each caller may make in a window of time. All answers tell of one that ``is_told``.
 
     ``name`` stands in refusals, and begins the keys of its counts in the cache.
     """
@@ -49,7 +49,7 @@ class Limit(NamedTuple):
     name: str
     window: RateLimitItem
     refusal: str
-    told_as: str | None = None
+    is_told: bool = False
 
     def key(self, caller: str | int) -> str:
         return f"{self.name}:{caller}"
@@ -65,10 +65,10 @@ WRONG_PROOFS = Limit(
 )
 # From one client address, which thousands of people may share.
 PUZZLES = Limit(
-    "puzzles",
+    quotas.PUZZLES,
     RateLimitItemPerMinute(300),
     "Too many requests for puzzles came from this client address.",
-    quotas.PUZZLES,
+    is_told=True,
 )
 # From one client address. A person fails a few; each costs a call to the vendor and a thread's wait.
 FAILED_CHALLENGES = Limit(
@@ -90,7 +90,7 @@ def count(limit: Limit, caller: str | int) -> None:
 def count_request(project: ProjectConfig) -> None:
     """Count one session create or manual send of the project. Raises ``rate_limited``."""
     if amount := project.limits["requests_per_second"]:
-        limit = Limit("requests_per_second", RateLimitItemPerSecond(amount), REQUESTS_USED_UP, quotas.PROJECT)
+        limit = Limit(quotas.PROJECT, RateLimitItemPerSecond(amount), REQUESTS_USED_UP, is_told=True)
         decision = DecisionRecord(project.id, "requests_per_second", WHOLE_PROJECT)
         if refusal := _count(limit, project.id, decision):
             raise refusal
@@ -156,11 +156,11 @@ def _creates(project: ProjectConfig) -> Limit | None:
     if not amount:
         return None
     return Limit(
-        "client_address",
+        quotas.CLIENT_ADDRESS,
         RateLimitItemPerMinute(amount, ADDRESS_WINDOW_MINUTES),
         "Too many sessions were created from this client address. If it is your own server's, list it among "
         "the project's server addresses.",
-        quotas.CLIENT_ADDRESS,
+        is_told=True,
     )
 
 
@@ -194,8 +194,8 @@ def _count(limit: Limit, caller: str | int, decision: DecisionRecord | None = No
         left, wait = _ask(lambda limiter: _count_in(limiter, window, key))
         if wait > 1:
             _full.begin((window, key), seconds=wait)
-    if limit.told_as:
-        quotas.note(Quota(limit.told_as, window.amount, window.get_expiry(), left, wait or None))
+    if limit.is_told:
+        quotas.note(Quota(limit.name, window.amount, window.get_expiry(), left, wait or None))
     if not wait:
         return None
     detail = limit.refusal.format(amount=window.amount)
