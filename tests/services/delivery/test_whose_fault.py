@@ -12,9 +12,12 @@ from tests.api.calls import problem
 from tests.factories import subscribe
 from tests.fakes.http_server import FakeHttpServer, answer
 from tests.fakes.mail_server import Handler, mail_server
+from tests.fakes.smsc import PASSWORD, SYSTEM_ID, Smsc
+from tests.fakes.smsc import answer as answers_with
+from tests.live import wait_until
 from verification.core import caching
 from verification.models import Alert, CircuitBreaker, DeliveryAttempt, Message, Provider, Subscription, Suppression
-from verification.services.delivery import dispatch
+from verification.services.delivery import connections, dispatch
 from verification.services.notifications import alerts
 from verification.services.providers import accounts
 
@@ -227,4 +230,22 @@ def test_chats_that_are_gone_end_their_users_activity_and_leave_the_bot_to_other
         assert Subscription.objects.filter(provider=bot, is_active=True).count() == 1
         telegram.default = answer(200, {"ok": True, "result": {"message_id": 1, "chat": {"id": 1005}}})
         assert to_number(api, 5, "messenger_a").status == "success"
+    assert not CircuitBreaker.objects.exists()
+
+
+@pytest.mark.parametrize("status", [0x45, 0x400])
+def test_five_numbers_that_a_message_centre_refuses_leave_it_to_the_next(api, project, status):
+    project.row.providers.filter(channel="sms").delete()
+    with Smsc(default=answers_with(status)) as centre, ExitStack() as stack:
+        values = {"host": "127.0.0.1", "port": centre.port, "tls": False, "system_id": SYSTEM_ID, "password": PASSWORD}
+        accounts.add_provider(project=project.row, channel="sms", provider_type="smpp", name="line", values=values)
+        caching.clear_all()
+        connections.keep_open()
+        stack.callback(connections.close_all)
+        wait_until(centre.bound, "the bind is up")
+        for number in range(5):
+            to_number(api, number)
+        centre.default = answers_with(0)
+        caching.clear_all()
+        assert to_number(api, 9).status == "sent"
     assert not CircuitBreaker.objects.exists()
