@@ -212,7 +212,7 @@ def _read(answer: HttpAnswer, *, is_delivered: bool) -> base.Result:
     if answer.status == 403 and "authorization failed" in text.lower():
         text = "Kannel rejects the username and password, or this address (HTTP 403)"
         raise ProviderError(text, Outcome.MISCONFIGURED, provider_status=status)
-    if answer.status == 404:
+    if answer.status == 404 and "unknown request" in text.lower():
         raise ProviderError("Kannel does not know this URL (HTTP 404)", Outcome.MISCONFIGURED, provider_status=status)
     raise classify_status(answer)
 

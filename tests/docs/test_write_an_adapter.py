@@ -77,7 +77,7 @@ def test_it_sends(courier, server):
         (400, {"error": "sender_invalid"}, Outcome.MISCONFIGURED),
         (400, {"error": "no_credit"}, Outcome.OUT_OF_FUNDS),
         (429, {"error": "new"}, Outcome.RATE_LIMITED),
-        (201, {"id": ["c-1"]}, Outcome.UNKNOWN),
+        (201, {"id": ["c-1"]}, Outcome.UNCLEAR),
     ],
 )
 def test_it_reads_a_refusal(courier, server, status, body, outcome):

@@ -208,6 +208,7 @@ def test_a_message_that_waits_for_an_smsc_is_accepted(build, server):
         (400, "Invalid content-type", Outcome.DECLINED),
         (400, "Number(s) has/have been denied by white- and/or black-lists.", Outcome.DECLINED),
         (404, "Unknown request.", Outcome.MISCONFIGURED),
+        (404, "<html>", Outcome.DECLINED),
         (503, "Temporal failure, try again later.", Outcome.TEMPORARY),
     ],
 )
