@@ -32,7 +32,19 @@ def test_the_page_of_settings_has_all_that_are_read_and_no_others():
 
 @pytest.mark.parametrize("service", OURS)
 def test_compose_passes_every_setting_on(service):
-    assert set(COMPOSE["services"][service]["environment"]) == settings_that_are_told() - NOT_IN_CONTAINERS
+    given = {name.removesuffix("_FILE") for name in COMPOSE["services"][service]["environment"]}
+    assert given == settings_that_are_told() - NOT_IN_CONTAINERS
+
+
+def test_compose_has_no_password_of_its_own_and_takes_every_needed_secret_as_a_file_too():
+    text = (ROOT / "compose.yaml").read_text()
+    assert text.count("_PASSWORD:?") == text.count("${DATABASE_PASSWORD") + text.count("${VALKEY_PASSWORD") > 0
+    for name in ("SECRET_KEY", "ENCRYPTION_KEYS"):
+        assert COMPOSE["services"]["web"]["environment"][name].startswith(f"${{{name}:-${{{name}_FILE:?")
+
+
+def test_compose_runs_no_worker_for_smpp_unless_asked():
+    assert COMPOSE["services"]["connections"]["profiles"] == ["connections"]
 
 
 def test_compose_lets_nobody_go_around_the_proxy():

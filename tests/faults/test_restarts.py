@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import http.client
 import random
 import time
 
@@ -56,8 +58,11 @@ def test_no_request_is_lost_while_one_server_after_the_other_is_started_again(sh
         for node in nodes * ROUNDS:
             callers.verify(VERIFIED)
             process = node.processes.pop("web")
-            process.terminate()
-            assert process.wait(60) == 0
+            with contextlib.closing(http.client.HTTPConnection("127.0.0.1", node.port)) as kept:  # as a proxy's
+                kept.request("GET", "/livez")
+                assert kept.getresponse().read()
+                process.terminate()
+                assert process.wait(60) == 0
             node.start_web()
     assert callers.failures == []
     assert_nothing_is_lost(callers, most_twice=0)
