@@ -212,3 +212,17 @@ def test_one_address_has_so_many_requests_a_minute(demo, monkeypatch):
     assert [answer.status_code for answer in answers] == [200, 200, 429]
     assert int(answers[-1]["Retry-After"]) > 0 and answers[-1].json()["code"] == "rate_limited"
     assert Client(REMOTE_ADDR="203.0.113.78").get("/demo/inbox").status_code == 200
+
+
+def test_visitors_do_not_see_one_another(demo):
+    Client(REMOTE_ADDR="198.41.0.4", HTTP_USER_AGENT="Mozilla/5.0 Firefox/140").get("/admin/")
+    other = Client(REMOTE_ADDR="203.0.113.9")
+    assert other.get(reverse("admin:logins")).status_code == 403
+    assert other.get(reverse("admin:verification_auditentry_changelist")).status_code == 403
+
+
+def test_one_visitors_look_ups_bind_no_other(demo, monkeypatch):
+    set_limit(monkeypatch, "LOOK_UPS", 1)
+    visitors = [Client(REMOTE_ADDR=each) for each in ("198.41.0.4", "198.41.0.4", "203.0.113.9")]
+    found = [each.get(reverse("admin:verification_find"), {"q": season.UNLUCKY}).status_code for each in visitors]
+    assert found[1] == 429 and 429 not in (found[0], found[2])

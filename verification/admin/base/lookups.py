@@ -38,7 +38,7 @@ def count_look_up(request: HttpRequest, addresses: Sequence[str]) -> None:
         return
     request._looked_up = True  # type: ignore[attr-defined]  # a list is drawn with more than one search
     try:
-        limits.count(limits.LOOK_UPS, int(request.user.pk or 0))
+        limits.count(limits.LOOK_UPS, getattr(request, "looks_up_as", int(request.user.pk or 0)))
     except ApiError as refusal:
         again = timezone.now() + timedelta(seconds=refusal.retry_after or 0)
         raise TooManyLookUps(

@@ -9,7 +9,8 @@ class PublicDemoConfig(AppConfig):
     def ready(self) -> None:
         from verification.models import RIGHTS, Right
 
-        # Whoever is logged in looks, whatever their role. The panel then offers no form and no button that changes.
-        looking = {Right.SEE, Right.SEE_TRAFFIC, Right.READ_AUDIT}
+        # Whoever is logged in looks, whatever their role. The panel then offers no form and no button that changes. The
+        # audit log, which has the network addresses of all visitors, is closed.
+        looking = {Right.SEE, Right.SEE_TRAFFIC}
         for role in RIGHTS:
             RIGHTS[role] &= looking

@@ -20,6 +20,8 @@ READING = ("GET", "HEAD", "OPTIONS")
 # What visitors may send: verifications in the sandbox, and the choice of a language, which is a cookie of theirs.
 OPEN = ("/session/", "/demo/redeem", "/admin/language/")
 PANEL = "/admin/"
+# What is kept of a user would be shown to all visitors, who are one: the browsers that are logged in, and whence.
+OF_THE_USER = ("/admin/logins/",)
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
@@ -28,12 +30,15 @@ class VisitorMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        network = network_of(client_address(request))
+        request.looks_up_as = network  # type: ignore[attr-defined]  # one visitor's look-ups bind no other
         try:
-            limits.count(limits.VISITS, network_of(client_address(request)))
+            limits.count(limits.VISITS, network)
         except ApiError as refusal:
             problem = {"code": refusal.problem_code, "detail": refusal.detail, "status": refusal.status}
             return JsonResponse(problem, status=refusal.status, headers={"Retry-After": str(refusal.retry_after)})
-        if request.method not in READING and not request.path_info.startswith(OPEN):
+        is_open = request.method in READING or request.path_info.startswith(OPEN)
+        if not is_open or request.path_info.startswith(OF_THE_USER):
             return render(request, "public_demo/read_only.html", status=HTTPStatus.FORBIDDEN)
         if request.path_info.startswith(PANEL) and not request.user.is_authenticated:
             login(request, User.objects.get(username=VISITOR), BACKEND)
