@@ -19,6 +19,7 @@ from verification.core.addresses import (
     parse_phone_form,
     parse_test_address,
     stored,
+    vouched,
     warm,
 )
 
@@ -44,6 +45,8 @@ patient = settings(deadline=None)
         ("+1 1 202 555 0123", "+12025550123", "US", NumberType.FIXED_LINE_OR_MOBILE),
         ("+7 8 916 123 45 67", "+79161234567", "RU", NumberType.MOBILE),
         ("+52 55 1234 5678", "+525512345678", "MX", NumberType.FIXED_LINE_OR_MOBILE),
+        ("+52 1 55 1234 5678", "+525512345678", "MX", NumberType.FIXED_LINE_OR_MOBILE),
+        ("+52-1-(55) 1234-5678", "+525512345678", "MX", NumberType.FIXED_LINE_OR_MOBILE),
         ("+54 9 11 2345 6789", "+5491123456789", "AR", NumberType.MOBILE),
         ("+54 11 15 2345 6789", "+5491123456789", "AR", NumberType.MOBILE),
         ("+39 06 1234 5678", "+390612345678", "IT", NumberType.FIXED_LINE),
@@ -85,7 +88,8 @@ def test_it_reads_every_accepted_writing_of_a_number(raw, text, country, number_
         "+" + "1" * 5000,
         "+49" + " " * 40 + "15112345678",
         "+49 00 151 12345678",
-        "+52 1 55 1234 5678",
+        "+52 1 55 1234 56789",
+        "+52 1 1 55 1234 5678",
         "+55 11 8765 4321",
         "+55 0 15 11 98765 4321",
         "+39 6 1234 5678",
@@ -231,6 +235,53 @@ def test_a_test_row_for_a_number_that_exists_is_found_by_every_writing():
     assert parse_address("+49 151/12345678").text == row
     assert parse_test_address("+15550001").text == "+15550001"
     assert parse_test_address("Jane@Example.com").text == "jane@example.com"
+
+
+def test_a_number_of_the_test_table_has_one_writing_in_mexico_too():
+    assert parse_test_address("+52 1 00 0000 0000").text == parse_test_address("+52 00 0000 0000").text
+
+
+# --- prefixes that the plans lack -------------------------------------------------------------------------------------
+
+EXTRA = ("+1861", "+4930", "+1900")
+
+
+@pytest.mark.parametrize(
+    ("raw", "extra"),
+    [
+        ("+1 861 234 5678", Address("+18612345678", AddressKind.PHONE, "US", NumberType.MOBILE)),
+        ("+1 (1) 861-234-5678", Address("+18612345678", AddressKind.PHONE, "US", NumberType.MOBILE)),
+        ("+49 30 123456", Address("+4930123456", AddressKind.PHONE, "DE", NumberType.MOBILE)),
+        ("+1 900 234 5678", Address("+19002345678", AddressKind.PHONE, "US", NumberType.PREMIUM_RATE)),
+    ],
+)
+def test_a_number_under_an_extra_prefix_is_a_mobile_number_unless_it_is_one_that_nothing_is_sent_to(raw, extra):
+    assert parse_address(raw, extra_prefixes=EXTRA) == extra
+    assert stored(extra.text, extra_prefixes=EXTRA) == extra
+    assert country_of(extra.text) == extra.country
+
+
+@pytest.mark.parametrize("raw", ["+1 861 234 567", "+1 861 234 56789", "+1 862 034 5678"])
+def test_a_number_of_no_possible_length_or_under_no_extra_prefix_does_not_exist(raw):
+    with pytest.raises(AddressInvalid):
+        parse_address(raw, extra_prefixes=EXTRA)
+
+
+@pytest.mark.parametrize(
+    ("phone", "number"),
+    [
+        ("+4915112345678", "+4915112345678"),
+        ("+5215512345678", "+525512345678"),
+        ("+551187654321", "+5511987654321"),
+        ("+551132654321", "+551132654321"),  # a fixed line
+        ("+22997000000", "+2290197000000"),
+        ("+541123456789", "+541123456789"),  # a fixed line, or a mobile: nobody can tell
+        ("+18612345678", "+18612345678"),
+        ("anybody", ""),
+    ],
+)
+def test_an_old_form_that_a_messenger_vouches_for_is_its_new_one_where_there_is_just_one(phone, number):
+    assert vouched(phone) == number
 
 
 def test_the_form_keeps_the_digits_as_written():

@@ -46,6 +46,7 @@ _SMS_TYPES = frozenset({NumberType.MOBILE, NumberType.FIXED_LINE_OR_MOBILE})
 _CALL_TYPES = _SMS_TYPES | {NumberType.FIXED_LINE, NumberType.VOIP}
 _VOIP_TYPES = frozenset({NumberType.VOIP, NumberType.PERSONAL_NUMBER})
 _SERVED_TYPES = _CALL_TYPES | _VOIP_TYPES
+_RENEWABLE_TYPES = _SERVED_TYPES | {NumberType.UNKNOWN}  # that a project's prefix makes mobile numbers
 
 
 class AddressInvalid(ValueError):
@@ -77,8 +78,11 @@ def domain_of(address: str) -> str:
     return address.rpartition("@")[2] if "@" in address else ""
 
 
-def parse_address(raw: str, *, test_addresses: Container[str] = ()) -> Address:
+def parse_address(raw: str, *, test_addresses: Container[str] = (), extra_prefixes: tuple[str, ...] = ()) -> Address:
     """Return the address that `raw` names: with an `@` an e-mail address, otherwise a phone number.
+
+    A number under one of `extra_prefixes` is a mobile number of its country if its length is possible there, unless the
+    plans know it as one of a type that is never served.
 
     A phone number found in `test_addresses` (canonical texts) need not exist. It is looked up only after the number
     proved invalid, so the container may be a lazy one. Whether the address is a test login, the caller finds out by
@@ -89,22 +93,40 @@ def parse_address(raw: str, *, test_addresses: Container[str] = ()) -> Address:
     if "@" in raw:
         return _parse_email(raw)
     form = parse_phone_form(raw)
-    if address := _parse_number(form):
+    if address := _parse_number(form, extra_prefixes):
         return address
     if form in test_addresses:
         return Address(form, AddressKind.PHONE, "", NumberType.UNKNOWN)
-    raise AddressInvalid("This phone number does not exist.")
+    raise AddressInvalid("We know of no such phone number.")
 
 
-def stored(text: str) -> Address:
+def stored(text: str, *, extra_prefixes: tuple[str, ...] = ()) -> Address:
     """Return the address of a row of ours, whose `text` is canonical.
 
-    The row was accepted once. A number that today's numbering plans do not know keeps its text and country; its
-    type is UNKNOWN then, as a test login's.
+    The row was accepted once. A number that neither today's numbering plans nor the prefixes know keeps its text and
+    country; its type is UNKNOWN then, as a test login's.
     """
     if "@" in text:
         return Address(text, AddressKind.EMAIL, "", NumberType.NONE)
-    return _parse_number(text) or Address(text, AddressKind.PHONE, country_of(text), NumberType.UNKNOWN)
+    known = _parse_number(text, extra_prefixes)
+    return known or Address(text, AddressKind.PHONE, country_of(text), NumberType.UNKNOWN)
+
+
+def vouched(phone: str) -> str:
+    """Return the canonical number that a messenger vouches for, or a keyword came from; empty for what is none.
+
+    Accounts keep the form in which a number was registered. An old form with exactly one new form is that one.
+    """
+    try:
+        form = parse_phone_form(phone)
+    except AddressInvalid:
+        return ""
+    if address := _parse_number(form):
+        return address.text
+    for old, new in _RENUMBERED:
+        if (renewed := old.sub(new, form)) != form and (address := _parse_number(renewed)):
+            return address.text
+    return form
 
 
 def parse_test_address(raw: str) -> Address:
@@ -131,6 +153,13 @@ _SEPARATORS = str.maketrans("", "", " ()./-")
 # fixed lines (Austria, Germany, Iran).
 _PHONE_FORM = re.compile(r"\+[1-9][0-9]{6,14}")
 
+# Numbers whose plan gave each old form one new form. A plus, the digits, and what they are now.
+_RENUMBERED = [
+    (re.compile(r"(\+55[1-9][0-9])([6-9][0-9]{7})$"), r"\g<1>9\2"),  # Brazil's ninth digit of mobiles, 2012 to 2016
+    (re.compile(r"(\+229)([2-9][0-9]{7})$"), r"\g<1>01\2"),  # Benin, 2024
+]
+_MEXICAN_MOBILE = re.compile(r"\+521([0-9]{10})$")  # until 2019; phones and messengers still write it so
+
 _NUMBER_TYPES = {
     PhoneNumberType.MOBILE: NumberType.MOBILE,
     PhoneNumberType.FIXED_LINE: NumberType.FIXED_LINE,
@@ -147,7 +176,7 @@ _NUMBER_TYPES = {
 
 
 def parse_phone_form(raw: str) -> str:
-    """Return `+` and the digits as written, separators removed; the number need not exist.
+    """Return `+` and the digits as written, separators removed; the number need not exist. `+52 1 …` is `+52 …`.
 
     Raises AddressInvalid for anything but an international writing of 7 to 15 ASCII digits.
     """
@@ -155,7 +184,7 @@ def parse_phone_form(raw: str) -> str:
     if len(text) <= MAX_PHONE_LENGTH and _PHONE_WRITING.fullmatch(text):
         form = text.translate(_SEPARATORS)
         if _PHONE_FORM.fullmatch(form):
-            return form
+            return _MEXICAN_MOBILE.sub(r"+52\1", form)
     raise AddressInvalid(
         "Give an e-mail address, or a phone number with a plus, the country code and at most 15 digits in all, such as "
         "+46701740605."
@@ -183,12 +212,12 @@ def international_form(raw: str, country: str) -> str:
     raise AddressInvalid("This is not a number of the country of numbers without a plus.")
 
 
-def _parse_number(form: str) -> Address | None:
+def _parse_number(form: str, extra_prefixes: tuple[str, ...] = ()) -> Address | None:
     """Return the number in `form` as E.164, or None where no such number exists.
 
     `phonenumbers` drops a trunk prefix written after the country code: +49 (0)151… and +90 0532… become +49151… and
-    +90532…. It knows one writing of Mexican mobiles: +52 1…, out of use since 2019, is invalid. It drops the domestic
-    15 of Argentine mobiles. But +54 9 11… (mobile) and +54 11… (fixed line) stay two numbers.
+    +90532…. It drops the domestic 15 of Argentine mobiles. But +54 9 11… (mobile) and +54 11… (fixed line) stay two
+    numbers.
     """
     try:
         # Digits only, so the library's reading of extensions, letters and second numbers never starts.
@@ -200,6 +229,10 @@ def _parse_number(form: str) -> Address | None:
     except phonenumbers.NumberParseException:
         return None
     country, number_type = _classify(number)
+    if text.startswith(extra_prefixes) and number_type in _RENEWABLE_TYPES:
+        possible = phonenumbers.is_possible_number_with_reason(number) == phonenumbers.ValidationResult.IS_POSSIBLE
+        if possible and (country := country or country_of(text)):
+            return Address(text, AddressKind.PHONE, country, NumberType.MOBILE)
     if number_type is NumberType.UNKNOWN:
         return None
     return Address(text, AddressKind.PHONE, country, number_type)
@@ -339,7 +372,10 @@ def kind_of(text: str) -> AddressKind:
 
 
 def country_of(text: str) -> str:
-    """Return the ISO region of a canonical number, or "" for a number without one and for an e-mail address."""
+    """Return the ISO region of a canonical number, or "" for a number without one and for an e-mail address.
+
+    Of countries that share a calling code, a number that no plan knows is the main one's.
+    """
     if not text.startswith("+"):
         return ""
     for end in (2, 3, 4):  # no calling code is the beginning of another
@@ -349,7 +385,9 @@ def country_of(text: str) -> str:
         if len(regions) == 1:
             return str(regions[0])
     try:
-        return phonenumbers.region_code_for_number(phonenumbers.parse(text)) or ""
+        number = phonenumbers.parse(text)
+        country = phonenumbers.region_code_for_number(number)
+        return country or phonenumbers.region_code_for_country_code(number.country_code or 0)
     except phonenumbers.NumberParseException:  # a test login's number need not exist
         return ""
 

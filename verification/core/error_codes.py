@@ -65,8 +65,8 @@ CATALOGUE: dict[str, ErrorSpec] = {
     "validation_error": ErrorSpec(
         status=400,
         title="A field is wrong",
-        example="to: This phone number does not exist.",
-        extra={"errors": [{"field": "to", "code": "invalid", "detail": "This phone number does not exist."}]},
+        example="to: We know of no such phone number.",
+        extra={"errors": [{"field": "to", "code": "invalid", "detail": "We know of no such phone number."}]},
         meaning=(
             "The request is valid JSON, but at least one field is missing, has the wrong type or an unacceptable "
             "value. Types are strict: a code is a string and never a number."

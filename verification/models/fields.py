@@ -22,6 +22,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from psycopg.types.datetime import TimestamptzLoader
 
+from verification.core.addresses import country_of as region_of
 from verification.core.countries import country_of
 from verification.core.errors import UserError
 from verification.core.formats import EARLIEST_YEAR, FIRST_MOMENT, LAST_MOMENT, LATEST_YEAR
@@ -39,6 +40,7 @@ LANGUAGE_MAX_LENGTH = 35  # characters: RFC 5646 asks for room for as many.
 HOST_MAX_LENGTH = 253  # characters of the longest name in the DNS.
 
 _NUMBER_PREFIX = re.compile(r"\+[1-9][0-9]{0,14}")
+_EXTRA_PREFIX = re.compile(r"\+[0-9]{3,8}")
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*")  # as browsers name them, by BCP 47
 _ANDROID_HASH = re.compile(r"[A-Za-z0-9+/]{11}")
 _HOST_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
@@ -62,11 +64,28 @@ def clean_country(text: str) -> str:
 
 
 def clean_prefix(text: str) -> str:
-    """Return what phone numbers begin with, as +49. Raises :class:`UserError`."""
+    """Return what our writing of phone numbers begins with, as +49. Raises :class:`UserError`."""
+    return re.sub(r"^\+521", "+52", read_prefix(text))  # as numbers there are read
+
+
+def read_prefix(text: str) -> str:
+    """Return what phone numbers begin with as others write them. Raises :class:`UserError`."""
     prefix = f"+{text.strip().removeprefix('+')}"
     if not _NUMBER_PREFIX.fullmatch(prefix):
         raise UserError(gettext("{text!r} is not a phone number prefix. Enter it like +49.").format(text=text))
     return prefix
+
+
+def clean_extra_prefix(text: str) -> str:
+    """Return what numbers of a country begin with that its plan may lack, as +1861. Raises :class:`UserError`."""
+    if text.strip().startswith("+") and _EXTRA_PREFIX.fullmatch(prefix := clean_prefix(text)) and region_of(prefix):
+        return prefix
+    raise UserError(
+        gettext(
+            "{text!r} is not a prefix of a country's numbers. Enter a plus and 3 to 8 digits that begin with a country"
+            " code."
+        ).format(text=text)
+    )
 
 
 def clean_language(text: str) -> str:
@@ -248,6 +267,10 @@ class CountryField(CleanedField):
 
 class PrefixField(CleanedField):
     clean_text = staticmethod(clean_prefix)
+
+
+class ExtraPrefixField(CleanedField):
+    clean_text = staticmethod(clean_extra_prefix)
 
 
 class LanguageField(CleanedField):

@@ -521,3 +521,18 @@ def test_a_test_login_can_log_in_again_within_the_block(api, project):
         session = api.create().data
         assert session["sent_to"] == "sms"
         assert api.check(session["session_id"], "4711").data["is_test"] is True
+
+
+@pytest.mark.parametrize("channel", ["sms", "voice"])
+def test_a_number_under_an_extra_prefix_of_the_project_gets_its_code_and_again(api, outbox, project, channel):
+    assert problem(api.create("+1 861 234 5678")) == (400, "validation_error")
+    project.set(extra_prefixes=["+1861"], countries=["US"])
+    session_id = api.create("+1 861 234 5678", type=channel).data["session_id"]
+    other = {"sms": "voice", "voice": "sms"}[channel]
+    assert api.send(session_id, other).status_code == 200
+    assert [message.to for message in outbox.messages] == ["+18612345678"] * 2
+
+
+def test_both_writings_of_a_mexican_number_are_one_recipient(api):
+    first = api.create("+52 55 1234 5678").data["session_id"]
+    assert api.create("+52 1 55 1234 5678").data["session_id"] == first

@@ -63,6 +63,7 @@ def test_an_entry_leaves_others_alone(subject, value, to, client):
         ("recipient", " +49 (0)151 12345678 ", PHONE),
         ("recipient", "Jane@Mail.Example.com", EMAIL),
         ("prefix", "49151", "+49151"),
+        ("prefix", "+52155", "+5255"),
         ("domain", "@MÜNCHEN.de", "xn--mnchen-3ya.de"),
         ("country", "de", "DE"),
         ("country", "Morocco", "MA"),

@@ -26,6 +26,7 @@ def test_every_field_that_people_may_edit_is_in_one_group():
         ("origins", "https://A.example", ["https://a.example"]),
         ("secret_key_networks", "203.0.113.7", ["203.0.113.7/32"]),
         ("challenge_hosts", "Shop.example,com.shop.app", ["shop.example", "com.shop.app"]),
+        ("extra_prefixes", "+1861, +52155", ["+1861", "+5255"]),
         ("web_otp_domain", " Shop.example ", "shop.example"),
     ],
 )
@@ -43,6 +44,16 @@ def test_a_provider_and_a_list_refuse_the_same_prefixes(project, prefix):
     with pytest.raises(UserError, match="is not a phone number prefix"):
         add_entry(project=project.row, kind="block", subject="prefix", value=prefix)
     assert not ListEntry.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "text",
+    ["1861", "+18", "+186123456", "+0861", "+870123", "+999123", "+1861x", ",".join(f"+18{n}" for n in range(10, 61))],
+)
+def test_extra_prefixes_are_at_most_50_of_3_to_8_digits_in_a_country(project, text):
+    with pytest.raises(UserError):
+        set_project(project=project.row, values={"extra_prefixes": text})
 
 
 @pytest.mark.django_db

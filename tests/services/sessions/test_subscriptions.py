@@ -96,6 +96,13 @@ def test_somebody_elses_contact_does_not_bind(api, outbox, bot):
     assert outbox.messages == []
 
 
+@pytest.mark.parametrize(("to", "phone"), [("+5511987654321", "+551187654321"), ("+525512345678", "+5215512345678")])
+def test_a_contact_in_the_numbers_old_form_binds(api, outbox, bot, to, phone):
+    _, payload = waiting_session(api, to)
+    tell(bot, [BotStarted(CHAT, payload), ContactShared(CHAT, phone, is_own=True)])
+    assert outbox.messages[0].channel == "messenger_a"
+
+
 def test_another_number_than_the_sessions_does_not_bind(api, outbox, bot):
     _, payload = waiting_session(api)
     tell(bot, [BotStarted(CHAT, payload)])

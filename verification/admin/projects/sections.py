@@ -114,7 +114,7 @@ SECTIONS = (
         VERIFICATION,
         gettext_lazy("Countries"),
         gettext_lazy("The countries whose phone numbers get a code. Requests for other numbers are refused."),
-        ("countries", "allow_voip"),
+        ("countries", "allow_voip", "extra_prefixes"),
     ),
     SettingsSection(
         "limits",

@@ -20,7 +20,7 @@ from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import own_projects
 from verification.admin.texts.editor import about_of, links_of
-from verification.core.addresses import AddressInvalid, mask, parse_address
+from verification.core.addresses import AddressInvalid, mask
 from verification.core.errors import ApiError, FieldsInvalid
 from verification.core.formats import language_in_sentence
 from verification.models import Channel, ChannelType, Project, Provider, Right
@@ -136,7 +136,7 @@ def send(
         form.add_error("to", _("The project is off, so it sends nothing. Turn it on first."))
         return None
     try:
-        address = parse_address(form.cleaned_data["to"], test_addresses=config.test_logins)
+        address = config.read_address(form.cleaned_data["to"])
         sent = send_message(
             project=config,
             address=address,

@@ -15,7 +15,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 
 from verification.core import formats
-from verification.core.addresses import AddressInvalid, parse_address
+from verification.core.addresses import AddressInvalid
 from verification.core.errors import UserError
 from verification.core.numbers import MAX_ID
 from verification.core.session_rules import (
@@ -237,7 +237,7 @@ class RecipientField(StrictCharField):
     def to_internal_value(self, data: object) -> Any:
         text = super().to_internal_value(data)
         try:
-            return parse_address(text, test_addresses=self.context["project"].test_logins)
+            return self.context["project"].read_address(text)
         except AddressInvalid as error:
             raise ValidationError(str(error), code="invalid") from None
 

@@ -9,7 +9,7 @@ from typing import Any
 from verification.contrib.connections.calls import Call, CallUnreadable, Handed
 from verification.contrib.connections.connections import ConnectionConfig
 from verification.core import crypto
-from verification.core.addresses import Address, AddressInvalid, AddressKind, parse_address
+from verification.core.addresses import Address, AddressInvalid, AddressKind
 from verification.core.client_address import ToldAddress
 from verification.core.errors import ApiError, DecisionRecord
 from verification.models import ChannelType
@@ -44,7 +44,7 @@ def _judge(connection: ConnectionConfig, handed: Handed) -> HandedCode:
     """Raises :class:`CallUnreadable`."""
     project, system = connection.project, connection.system
     try:
-        address = parse_address(system.recipient(handed.to), test_addresses=project.test_logins)
+        address = project.read_address(system.recipient(handed.to))
     except AddressInvalid:
         raise CallUnreadable("the recipient is neither a phone number nor an e-mail address") from None
     if address.kind not in system.recipients:

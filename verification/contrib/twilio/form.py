@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 from django.http import HttpRequest
 
-from verification.core.addresses import Address, AddressInvalid, parse_address
+from verification.core.addresses import Address, AddressInvalid
 from verification.core.errors import ApiError, FieldError, FieldsInvalid
 from verification.core.request_bodies import read_body
 from verification.models import ChannelType
@@ -62,7 +62,7 @@ def choice(values: Mapping[str, str], name: str, choices: Collection[str]) -> st
 def recipient(project: ProjectConfig, value: str) -> Address:
     """Return the recipient that ``To`` names. Raises :class:`FieldsInvalid`."""
     try:
-        return parse_address(value, test_addresses=project.test_logins)
+        return project.read_address(value)
     except AddressInvalid as error:
         raise wrong("To", str(error)) from None
 

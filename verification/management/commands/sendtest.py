@@ -9,7 +9,6 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.core.addresses import parse_address
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, add_project, aligned
 from verification.models import DeliveryAttempt, Message, MessageStatus, Provider
@@ -50,7 +49,7 @@ class Command(WatchwordCommand):
             raise UserError("The project is disabled, so Watchword sends none of its messages.")
         sent = send_message(
             project=config,
-            address=parse_address(to, test_addresses=config.test_logins),
+            address=config.read_address(to),
             channel_type=channel,
             provider_id=None,
             code=None,

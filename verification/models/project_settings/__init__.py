@@ -26,6 +26,7 @@ from verification.models.fields import (
     ORIGIN_MAX_LENGTH,
     AndroidHashField,
     CountryField,
+    ExtraPrefixField,
     HostNameField,
     LanguageField,
     ListField,
@@ -45,6 +46,8 @@ CODE_LENGTHS = ((SHORT_CODE, str(SHORT_CODE)), (LONG_CODE, str(LONG_CODE)))
 MAX_ORIGINS = 100  # Web sites and apps of one customer.
 MAX_LANGUAGES = 100  # There are built-in texts in 24.
 MAX_SERVERS = 100  # Addresses, or networks, of one customer's own machines.
+MAX_EXTRA_PREFIXES = 50  # Area codes that opened since our tables' release are a handful.
+EXTRA_PREFIX_MAX_LENGTH = 9  # Characters: a plus and 8 digits.
 MAX_COUNTRIES = 300  # More countries than there are.
 MAX_RETENTION_DAYS = 3_650  # Ten years: no law asks for longer of a code, and no date of the purge lies before our era.
 
@@ -191,12 +194,26 @@ class ChannelsAndCountries(SettingGroup):
         CountryField(max_length=2),
         verbose_name=_("countries"),
         most=MAX_COUNTRIES,
-        help_text=_("Countries whose phone numbers are allowed. Leave empty for all countries."),
+        help_text=_(
+            "Countries whose phone numbers are allowed. Leave empty for all countries. Puerto Rico, Jersey, Réunion and"
+            " other territories are countries of their own."
+        ),
     )
     allow_voip = models.BooleanField(
         _("allow VoIP numbers"),
         default=False,
         help_text=_("Also send SMS to VoIP and personal numbers, which are easy to obtain in bulk."),
+    )
+
+    extra_prefixes = ListField(
+        ExtraPrefixField(max_length=EXTRA_PREFIX_MAX_LENGTH),
+        verbose_name=_("prefixes of mobile numbers"),
+        most=MAX_EXTRA_PREFIXES,
+        db_default=[],
+        help_text=_(
+            "For numbers that are in service but unknown to our tables, such as +1861. Numbers that begin so and have a"
+            " possible length are mobile numbers of their country."
+        ),
     )
 
     class Meta:

@@ -7,6 +7,7 @@ or without the plus, as dialled from abroad, or as dialled at home in a country 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -109,6 +110,7 @@ def addresses_of(term: str, projects: list[int]) -> list[str]:
     """Return the canonical addresses that the term may mean. A number without a country may mean several."""
     if "@" in term:
         return _canonical([term])
+    term = "".join(char for char in term if unicodedata.category(char) != "Cf")  # as copied from a phone's contacts
     dialled = _SEPARATORS.sub("", term)
     if not _DIALLED.fullmatch(dialled):
         return []

@@ -13,7 +13,6 @@ from django.db import InterfaceError, OperationalError, transaction
 
 from verification import sql
 from verification.core import crypto, tracing
-from verification.core.addresses import parse_address
 from verification.core.crypto import decrypt
 from verification.core.errors import ApiError
 from verification.models import Message
@@ -89,7 +88,7 @@ def _of_handed_code(project: ProjectConfig, due: DueHandedFallback) -> None:
     assert due.code_encrypted is not None  # else it would not be wanted
     handed = HandedCode(
         connection_id=due.connection_id,
-        address=parse_address(due.address, test_addresses=project.test_logins),
+        address=project.read_address(due.address),
         code=decrypt(due.code_encrypted, binding=crypto.message_code_binding(due.message_id)),
         language=due.language,
         fallback_of=due.first_id,

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 
 from verification import sql
-from verification.core.addresses import AddressKind
+from verification.core.addresses import Address, AddressKind, parse_address, stored
 from verification.models import ChallengeMode, ChallengeProvider, ChannelType
 from verification.models.channels import SECONDS_AFTER_FALLBACK
 from verification.models.project_settings import LIMITS, Assurance
@@ -136,6 +136,7 @@ class ProjectConfig:
     def _read_recipients(self, row: dict[str, Any]) -> None:
         self.countries = frozenset(row["countries"])
         self.allow_voip: bool = row["allow_voip"]
+        self.extra_prefixes: tuple[str, ...] = tuple(row["extra_prefixes"])
         self.lists = Lists(row["lists"])
         self.test_logins = {
             to: TestLoginConfig(revision, _bytes(sealed)) for to, (revision, sealed) in row["test_logins"].items()
@@ -176,6 +177,14 @@ class ProjectConfig:
             AddressKind.PHONE: row["default_phone_channel"],
             AddressKind.EMAIL: row["default_email_channel"],
         }
+
+    def read_address(self, text: str) -> Address:
+        """Return the recipient that a caller names. Raises :class:`verification.core.addresses.AddressInvalid`."""
+        return parse_address(text, test_addresses=self.test_logins, extra_prefixes=self.extra_prefixes)
+
+    def stored_address(self, text: str) -> Address:
+        """Return the address of a row of the project's."""
+        return stored(text, extra_prefixes=self.extra_prefixes)
 
     @property
     def hands_out_puzzles(self) -> bool:

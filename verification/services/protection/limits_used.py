@@ -11,7 +11,6 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from verification import sql
-from verification.core import addresses
 from verification.core.session_rules import CHANNEL_BLOCK_SECONDS, WRONG_CODES_DIVISORS
 from verification.models import ChannelType, Message, Recipient, WrongCode
 from verification.services.projects import project_terms
@@ -44,7 +43,7 @@ def limits_used(recipient: Recipient) -> list[LimitUse]:
     project = load_project(recipient.project_id)
     if project is None:
         return []
-    policy = policy_for(project, addresses.stored(recipient.address))
+    policy = policy_for(project, project.stored_address(recipient.address))
     divisor = WRONG_CODES_DIVISORS[project.code_length]
     wrong_limits = {setting: -(-limit // divisor) for setting, limit in policy.wrong_limits.items()}
     send_limits = policy.send_limits

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from providers.base import Consent
 from verification import sql
 from verification.core import crypto
-from verification.core.addresses import AddressInvalid, parse_address
+from verification.core.addresses import vouched
 from verification.models import Message, NoAccount, Provider, Suppression
 
 log = logging.getLogger(__name__)
@@ -45,9 +45,8 @@ def apply_consent(provider: Provider, consent: Consent) -> None:
     sender of a system provider is shared, and nobody can tell whose messages the user means. So the keyword counts for
     every project that has sent to the number over this provider.
     """
-    try:
-        phone = parse_address(consent.phone).text
-    except AddressInvalid:
+    phone = vouched(consent.phone)
+    if not phone:
         return
     projects = [provider.project_id] if provider.project_id is not None else _senders(provider, phone)
     for project_id in projects:

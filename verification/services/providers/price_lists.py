@@ -18,7 +18,7 @@ from verification.core.currencies import clean_currency
 from verification.core.errors import UserError
 from verification.core.formats import grouped
 from verification.models import Price, PricePer, Provider
-from verification.models.fields import clean_country, clean_prefix
+from verification.models.fields import clean_country, read_prefix
 from verification.models.prices import ALWAYS
 from verification.services.providers.prices import EVERYWHERE
 
@@ -242,7 +242,7 @@ def _place(text: str) -> str:
                 default=DEFAULT
             )
         )
-    return clean_prefix(text[:QUOTED])
+    return read_prefix(text[:QUOTED])
 
 
 def _day(text: str) -> date:

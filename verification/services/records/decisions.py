@@ -57,7 +57,10 @@ RULES = {
     "number_type": Rule(
         _("Type of number"),
         _("Numbers of this type cannot receive codes: premium rate, pagers, VoIP (unless allowed) and similar."),
-        _("Ask the user for a mobile number, or allow VoIP numbers in the project."),
+        _(
+            "Ask the user for a mobile number, or allow VoIP numbers in the project. In Argentina a mobile number has"
+            " a 9 after +54."
+        ),
         "project",
     ),
     "block_list": Rule(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from verification import sql
-from verification.core import addresses
 from verification.core.addresses import Address
 from verification.core.errors import refusal
 from verification.models import Session
@@ -39,7 +38,7 @@ def find(project: ProjectConfig, session_id: str) -> FoundSession:
     return FoundSession(
         id=row.id,
         recipient_id=row.recipient_id,
-        address=addresses.stored(row.address),
+        address=project.stored_address(row.address),
         state=row.state,
         language=row.language,
         code=code,

@@ -17,7 +17,7 @@ from django.utils import timezone
 from providers.base import BotEvent, BotMessage, BotReachability, BotStarted, ContactShared
 from providers.errors import ProviderError
 from verification import sql
-from verification.core.addresses import AddressInvalid, parse_address
+from verification.core.addresses import vouched
 from verification.core.errors import ApiError
 from verification.models import ALL_SENDING, BotChat, KillSwitch, Provider, Recipient, Session, Subscription
 from verification.services.projects.snapshot import load_project
@@ -89,7 +89,7 @@ def share_contact(provider: Provider, event: ContactShared) -> None:
     if not event.is_own:
         _ask_for_contact(provider, event.account_id, language, text="not_own")
         return
-    number = _canonical(event.phone)
+    number = vouched(event.phone)
     of_chat = chat.session if chat and chat.session and _is_open(chat.session) else None
     session = of_chat if of_chat and of_chat.recipient.address == number else _waiting(provider, [number])
     if session is not None:
@@ -194,13 +194,6 @@ def _is_open(session: Session) -> bool:
 def _is_stopped(provider: Provider) -> bool:
     is_enabled = provider.is_enabled and (provider.project is None or provider.project.is_enabled)
     return not is_enabled or KillSwitch.objects.filter(subject__in=(ALL_SENDING, provider.channel)).exists()
-
-
-def _canonical(phone: str) -> str:
-    try:
-        return parse_address(phone).text
-    except AddressInvalid:
-        return ""
 
 
 def _serve(provider: Provider, session: Session, account_id: str, language: str) -> None:
