@@ -47,7 +47,7 @@ def connected(
     """Return Django's settings of a database from those that its URL gives. ``name`` is shown in ``pg_stat_activity``.
 
     Each thread keeps its connection. A pool with as many connections as threads would save none, and taking one out
-    costs 12 to 15 µs of CPU (docs/performance.md).
+    costs 12 to 15 µs of CPU (docs/engineering/performance.md).
     """
     # A socket folder arrives as an option; as HOST it serves `dbshell` too.
     options = {**parsed.get("OPTIONS", {})}

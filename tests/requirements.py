@@ -1,5 +1,5 @@
-"""The tests of each requirement of docs/security.md: `python -m tests.requirements 29` names those of R29, without a
-number of all. A test says by `@pytest.mark.requirement(29)` what it would find broken.
+"""The tests of each requirement of docs/engineering/security.md: `python -m tests.requirements 29` names those of
+R29, without a number of all. A test says by `@pytest.mark.requirement(29)` what it would find broken.
 """
 
 from __future__ import annotations

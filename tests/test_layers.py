@@ -1,4 +1,4 @@
-"""The rules of who may import whom: the picture in docs/architecture.md, read from the imports."""
+"""The rules of who may import whom: the picture in docs/engineering/architecture.md, read from the imports."""
 
 import ast
 import subprocess

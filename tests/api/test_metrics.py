@@ -17,7 +17,7 @@ from verification.services.protection import limits
 from verification.services.protection.guard import findings
 
 TOKEN = "a-token-of-the-tests-0123456789abcdef"
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "engineering" / "metrics.md"
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ ALL = [rule for group in yaml.safe_load((FOLDER / "rules.yml").read_text())["gro
 RULES = [rule for rule in ALL if "alert" in rule]
 RECORDED = {rule["record"]: rule["expr"] for rule in ALL if "record" in rule}
 TESTS = yaml.safe_load((FOLDER / "rules.test.yml").read_text())["tests"]
-METRICS_PAGE = (ROOT / "docs" / "metrics.md").read_text()
+METRICS_PAGE = (ROOT / "docs" / "engineering" / "metrics.md").read_text()
 
 ROUTES = ROOT / "deploy" / "alertmanager" / "alertmanager.yml"
 
@@ -44,9 +44,9 @@ def asked_for(expression):
 def test_an_alarm_has_its_paragraph_and_asks_for_metrics_that_there_are(rule):
     assert (
         f"\n### {rule['alert']}\n\n*{rule['labels']['severity'].capitalize()}.*"
-        in (ROOT / "docs" / "runbook.md").read_text()
+        in (ROOT / "docs" / "engineering" / "runbook.md").read_text()
     )
-    assert rule["annotations"]["runbook_url"].endswith(f"/docs/guides/runbook/#{rule['alert'].lower()}")
+    assert rule["annotations"]["runbook_url"].endswith(f"/docs/guides/engineering/runbook/#{rule['alert'].lower()}")
     assert asked_for(rule["expr"]) <= documented()
 
 
@@ -144,7 +144,7 @@ def configurations():
     """Return the files of Prometheus that the pages show, by page."""
     typed = block("docs/install.md", "sh", "prometheus.yml")
     return {
-        "metrics": block("docs/metrics.md", "yaml"),
+        "metrics": block("docs/engineering/metrics.md", "yaml"),
         "install": typed.partition("prometheus.yml <<END\n")[2].partition("\nEND\n")[0],
     }
 

@@ -173,7 +173,7 @@ def test_one_worker_holds_the_connections_and_the_queue_decides_how_many_others_
     assert "replicas" not in made["Deployment", "codes-worker"]["spec"]
     (metric,) = made["HorizontalPodAutoscaler", "codes-worker"]["spec"]["metrics"]
     name = metric["external"]["metric"]["name"]
-    assert f"`{name}` | `queue`" in (ROOT / "docs" / "metrics.md").read_text()
+    assert f"`{name}` | `queue`" in (ROOT / "docs" / "engineering" / "metrics.md").read_text()
 
 
 def test_the_chart_has_the_versions_of_the_service():
@@ -244,7 +244,7 @@ def test_a_chart_of_another_host_leads_to_the_runbook_there():
     (answer,) = rendered(NEEDED | {"host": "codes.shop.example", "prometheusRule": {"enabled": True}})
     groups = by_name(answer)["PrometheusRule", "codes"]["spec"]["groups"]
     urls = {rule["annotations"]["runbook_url"] for group in groups for rule in group["rules"] if "alert" in rule}
-    assert urls and all(url.startswith("https://codes.shop.example/docs/guides/runbook/#") for url in urls)
+    assert urls and all(url.startswith("https://codes.shop.example/docs/guides/engineering/runbook/#") for url in urls)
 
 
 def test_pods_of_a_kind_are_on_several_nodes_and_each_kind_may_run_elsewhere(answers):

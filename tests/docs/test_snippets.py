@@ -304,4 +304,6 @@ def test_addresses_of_servers_are_read(page):
 
 
 def test_several_pages_show_addresses_of_servers():
-    assert {"docs/scale.md", "docs/install.md"} <= {page for page in PAGES if ADDRESS.search((ROOT / page).read_text())}
+    assert {"docs/engineering/scale.md", "docs/install.md"} <= {
+        page for page in PAGES if ADDRESS.search((ROOT / page).read_text())
+    }

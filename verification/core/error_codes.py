@@ -373,7 +373,7 @@ CATALOGUE: dict[str, ErrorSpec] = {
         detail="Something went wrong on our side; the request_id finds it in our log.",
         meaning="An unexpected error in the service.",
         remedy="Retry once. If the error persists, give the operator the `request_id`, which is in the log.",
-        further="runbook.md#watchworderrors",
+        further="engineering/runbook.md#watchworderrors",
         twilio=TWILIO_INTERNAL_ERROR,
     ),
     "service_unavailable": ErrorSpec(

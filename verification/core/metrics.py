@@ -1,8 +1,8 @@
 """Count for Prometheus what only the process knows that does it: requests, calls, claims, tries.
 
 Without ``METRICS_TOKEN`` nothing is counted. Each process writes to a file of its own in ``METRICS_DIR``, mapped into
-its memory. Whoever answers a scrape adds up all files of the machine. docs/metrics.md lists the metrics. No label is a
-recipient, a code, a key, or a text that a caller chose.
+its memory. Whoever answers a scrape adds up all files of the machine. docs/engineering/metrics.md lists the metrics. No
+label is a recipient, a code, a key, or a text that a caller chose.
 """
 
 from __future__ import annotations

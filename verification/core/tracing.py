@@ -1,7 +1,8 @@
 """Traces for OpenTelemetry: what happened to one message, from the request to the customer's callback.
 
 Without ``OTEL_EXPORTER_OTLP_ENDPOINT`` we import nothing of it, and nothing is written. A span tells names, ids,
-counts and outcomes. It holds no recipient, code, key or address, and no text of an error. docs/traces.md lists them.
+counts and outcomes. It holds no recipient, code, key or address, and no text of an error.
+docs/engineering/traces.md lists them.
 """
 
 from __future__ import annotations

@@ -22,9 +22,11 @@ def body(client, address):
     return response.getvalue().decode()
 
 
-def test_every_guide_stands_in_the_index():
+def test_every_guide_stands_in_the_index_and_no_page_for_engineers():
     listed = {entry.path for entries in guides.index().values() for entry in entries}
     written = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")} - {guides.INDEX}
+    engineering = {f"docs/engineering/{path.name}" for path in (ROOT / "docs/engineering").glob("*.md")}
+    assert engineering <= set(guides.paths().values()) and not engineering & {*guides.guides().values(), *listed}
     left_out = {path for path, app in guides.APPS.items() if not apps.is_installed(app)}
     assert listed >= written - left_out and not listed & left_out
     assert all((ROOT / path).is_file() for path in listed)
@@ -76,7 +78,7 @@ def test_the_clients_and_the_examples_are_pages(client, address):
 
 
 def test_a_link_to_a_file_that_is_not_served_is_plain_text():
-    page = guides.read("translating").html + guides.read("runbook").html
+    page = guides.read("engineering/runbook").html
     assert 'href="/docs/guides/deploy/prometheus/rules.yml/"' in page
     assert not re.search(r'href="\.\./|href=""', "".join(guides.read(slug).html for slug in guides.paths()))
 

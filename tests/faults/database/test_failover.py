@@ -47,7 +47,9 @@ def standby(primary):
 
 def documented_options() -> str:
     """Return what the guide has behind the address of several servers."""
-    return re.search(r"DATABASE_URL=postgres://\S+,\S+/watchword\?(\S+)", (ROOT / "docs" / "scale.md").read_text())[1]
+    return re.search(
+        r"DATABASE_URL=postgres://\S+,\S+/watchword\?(\S+)", (ROOT / "docs" / "engineering" / "scale.md").read_text()
+    )[1]
 
 
 @pytest.fixture

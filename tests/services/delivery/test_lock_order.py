@@ -1,4 +1,4 @@
-"""The order of locks: what holds a message or a token never waits for a recipient. See docs/architecture.md."""
+"""Locks: a holder of a message or a token never waits for a recipient (see docs/engineering/architecture.md)."""
 
 from contextlib import contextmanager
 

@@ -44,7 +44,7 @@ def _index() -> str:
 @lru_cache(maxsize=1)
 def _full() -> str:
     """Return every guide as it is written, each under its address. Pages of single providers are guides, too."""
-    pages = [path for path in dict.fromkeys(guides.paths().values()) if path.endswith(".md")]
+    pages = [path for path in guides.guides().values() if path.endswith(".md")]
     texts = [f"<!-- {settings.BASE_URL}{guides.address_of(path)} -->\n\n{_text(path)}" for path in pages]
     return "\n\n".join([ABOUT.format(base=settings.BASE_URL), *texts])
 

@@ -20,6 +20,8 @@ from markdown.treeprocessors import Treeprocessor
 
 ADDRESS = "/docs/guides/"
 INDEX = "docs/README.md"  # lists every guide, by group; on the page and in the repository it is the front door
+# The group of the pages for those who change the service. Links and alarms lead there; it is not listed or searched.
+ENGINEERING = "Engineering"
 # The guides to apps that may be left out, which then are not served either.
 APPS = {
     "docs/configuration-file.md": "verification.contrib.config_files",
@@ -74,8 +76,7 @@ class Guide:
 
 
 @lru_cache(maxsize=1)
-def index() -> dict[str, tuple[Entry, ...]]:
-    """Return the guides by group, in the order of the index."""
+def _groups() -> dict[str, list[Entry]]:
     groups: dict[str, list[Entry]] = {}
     group = ""
     for line in (settings.BASE_DIR / INDEX).read_text().splitlines():
@@ -85,12 +86,23 @@ def index() -> dict[str, tuple[Entry, ...]]:
             path = posixpath.normpath(posixpath.join("docs", entry["path"]))
             if path not in APPS or apps.is_installed(APPS[path]):
                 groups.setdefault(group, []).append(Entry(entry["title"], path, entry["about"] or ""))
-    return {name: tuple(entries) for name, entries in groups.items()}
+    return groups
+
+
+def index() -> dict[str, list[Entry]]:
+    """Return the guides for those who run the service or call it, by group, in the order of the index."""
+    return {name: entries for name, entries in _groups().items() if name != ENGINEERING}
 
 
 @lru_cache(maxsize=1)
 def paths() -> dict[str, str]:
-    """Return the files that are served, by their slugs: the index's, the pages of single providers, and examples."""
+    """Return the files that are served, by their slugs: every guide, the pages of single providers, and examples."""
+    return {**guides(), **{_slug(entry.path): entry.path for entry in _groups()[ENGINEERING]}}
+
+
+@lru_cache(maxsize=1)
+def guides() -> dict[str, str]:
+    """Return the files of the index, of single providers and of examples, by their slugs."""
     listed = [entry.path for entries in index().values() for entry in entries]
     providers = [f"docs/providers/{path.name}" for path in sorted((settings.BASE_DIR / "docs/providers").glob("*.md"))]
     sources = [

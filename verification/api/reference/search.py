@@ -56,7 +56,7 @@ def search(query: str, document: Mapping[str, Any]) -> list[Hit]:
 
 
 def _parts(document: Mapping[str, Any]) -> Iterator[DocSection]:
-    for slug in guides.paths():
+    for slug in guides.guides():
         guide = guides.read(slug)
         for section in guide.sections:
             yield DocSection(guide.title, section.heading, section.text, f"{guides.ADDRESS}{slug}/#{section.anchor}")

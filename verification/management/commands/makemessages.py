@@ -1,4 +1,4 @@
-"""Django's command with this project's habits, for translators: see docs/translating.md."""
+"""Django's command with this project's habits, for translators: see docs/engineering/translating.md."""
 
 from __future__ import annotations
 

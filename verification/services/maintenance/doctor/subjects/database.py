@@ -72,8 +72,9 @@ def takes_writes(aims: Aims) -> Iterator[Finding]:
         yield critical(
             "database-read-only",
             "The database is read-only, so Watchword cannot create, check or send any code.",
-            "Check whether DATABASE_URL points to the primary (docs/scale.md: target_session_attrs=read-write), "
-            "whether its disk is full, and who set default_transaction_read_only.",
+            "Check whether DATABASE_URL points to the primary "
+            "(docs/engineering/scale.md: target_session_attrs=read-write), whether its disk is full, "
+            "and who set default_transaction_read_only.",
         )
 
 
