@@ -103,6 +103,16 @@ def test_who_was_forgotten_can_still_opt_out_and_in_again(api, provider, project
     assert is_refused(api)
 
 
+@pytest.mark.parametrize(
+    ("to", "phone"), [("+5511987654321", "+551187654321"), ("+18612345678", "+18612345678")], ids=["old form", "extra"]
+)
+def test_stop_counts_in_the_numbers_old_form_and_under_an_extra_prefix(api, provider, project, outbox, to, phone):
+    project.set(extra_prefixes=["+1861"])
+    api.manual_send(to=to)
+    write(provider, is_given=False, phone=phone)
+    assert problem(api.manual_send(to=to)) == (403, "recipient_not_allowed")
+
+
 def test_a_number_that_does_not_exist_is_passed_over(provider):
     write(provider, is_given=False, phone="+4900000000")
     assert not Suppression.objects.exists()

@@ -13,7 +13,7 @@ from django.db.models.functions import Now
 from providers.base import Consent
 from verification import sql
 from verification.core import crypto
-from verification.core.addresses import vouched
+from verification.core.addresses import NumberType, stored, vouched
 from verification.models import Message, NoAccount, Provider, Suppression
 
 log = logging.getLogger(__name__)
@@ -43,12 +43,12 @@ def apply_consent(provider: Provider, consent: Consent) -> None:
 
     A provider of a project speaks for that project, and the number is suppressed though it was never sent to. The
     sender of a system provider is shared, and nobody can tell whose messages the user means. So the keyword counts for
-    every project that has sent to the number over this provider.
+    every project that has sent to the number over this provider; and so does one from a number that no plan knows.
     """
     phone = vouched(consent.phone)
-    if not phone:
-        return
-    projects = [provider.project_id] if provider.project_id is not None else _senders(provider, phone)
+    is_known = bool(phone) and stored(phone).number_type is not NumberType.UNKNOWN
+    is_own = provider.project_id is not None and is_known
+    projects = [provider.project_id] if is_own else _senders(provider, phone)
     for project_id in projects:
         if consent.is_given:
             _lift_all(project_id, phone, provider.channel)
