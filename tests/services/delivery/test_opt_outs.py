@@ -109,6 +109,7 @@ def test_who_was_forgotten_can_still_opt_out_and_in_again(api, provider, project
 def test_stop_counts_in_the_numbers_old_form_and_under_an_extra_prefix(api, provider, project, outbox, to, phone):
     project.set(extra_prefixes=["+1861"])
     api.manual_send(to=to)
+    assert outbox.names == ["sms first"]
     write(provider, is_given=False, phone=phone)
     assert problem(api.manual_send(to=to)) == (403, "recipient_not_allowed")
 
