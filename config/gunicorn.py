@@ -30,6 +30,8 @@ wsgi_app = "config.wsgi:application"
 class worker_class(ThreadWorker):  # type: ignore[misc]  # noqa: N801  (gunicorn's name of the setting)
     """gunicorn's threads. One of its processes that ends would lose what waits to be accepted."""
 
+    sockets: list[Any]
+
     def set_accept_enabled(self, enabled: bool) -> None:
         super().set_accept_enabled(enabled)
         if self.alive:
