@@ -19,14 +19,16 @@ import pytest
 from django.conf import settings as configured
 from django.core.management import CommandError
 from django.db import connection
+from django.utils import timezone
 
 from tests import factories
 from tests.commands.running import run, run_json
 from tests.live import ROOT, wait_until
+from verification.core import caching
 from verification.core.errors import UserError
 from verification.management.base import INTERRUPTED
-from verification.models import Recipient
-from verification.services.maintenance import backups
+from verification.models import Recipient, Upkeep
+from verification.services.maintenance import backups, exposition
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -36,7 +38,8 @@ OLD = "watchword-2026-01-0{}-033000.dump"
 
 @pytest.fixture
 def own():
-    """One row more than an empty installation, so that a count of rows says something."""
+    """One row more than an empty installation, so that a count of rows says something, and one of a backup before."""
+    Upkeep.objects.create(name=backups.RUN, started_at=timezone.now())
     project = factories.project("Shop").row
     return Recipient.objects.create(project=project, address="+4915112345678")
 
@@ -92,6 +95,14 @@ class TestABackup:
         assert stat.S_IMODE(made.path.stat().st_mode) == 0o600
         assert (files(tmp_path), made.size) == ([made.path.name], made.path.stat().st_size)
         assert made.trial is None
+
+    def test_when_the_last_one_ended_is_told(self, tmp_path):
+        series = b'watchword_last_run_timestamp_seconds{work="backup"}'
+        caching.clear_all()
+        assert (run_json("status")["last_backup"], series in exposition.text()) == (None, False)
+        backups.make(tmp_path)
+        caching.clear_all()
+        assert run_json("status")["last_backup"] and series in exposition.text()
 
     def test_it_can_be_restored_from_a_pipe_to_its_last_byte(self, tmp_path):
         made = backups.make(tmp_path)

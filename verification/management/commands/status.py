@@ -55,6 +55,7 @@ def as_dict(now: degradation.Condition) -> dict[str, Any]:
         "stopped": list(now.stopped),
         "last_purge": _iso(now.last_purge),
         "last_guard_sweep": _iso(now.last_guard_sweep),
+        "last_backup": _iso(now.last_backup),
         "clock_ahead_seconds": round(now.clock_ahead, 3),
     }
 
@@ -74,6 +75,7 @@ def as_text(data: dict[str, Any]) -> str:
         *(("Stopped by a kill switch", name) for name in data["stopped"]),
         ("Last purge", data["last_purge"] or "none yet"),
         ("Last sweep of the guard", data["last_guard_sweep"] or "none yet"),
+        ("Last `backup`", data["last_backup"] or "none yet"),
         ("Clock", _clock(data["clock_ahead_seconds"])),
     ]
     degraded = [(name, meaning) for name, meaning in data["degraded"].items()]

@@ -24,15 +24,18 @@ from typing import IO, Any
 
 import psycopg
 from django.conf import settings
-from django.db import connection
+from django.db import DatabaseError, InterfaceError, connection
+from django.utils import timezone
 from psycopg import IsolationLevel, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import Conninfo
 
 from verification.core.errors import UserError
+from verification.models import Upkeep
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 
+RUN = "backup"  # name of its row in Upkeep
 OWNER_ONLY = 0o600
 NAME = "watchword-%Y-%m-%d-%H%M%S.dump"  # in UTC, so that names sort by age
 ENDINGS = {"age": ".age", "gpg": ".gpg"}  # of an encrypted backup, by the program
@@ -130,6 +133,7 @@ def make(folder: Path, *, keep: int | None = None, recipient: str = "", try_in: 
     if target:
         _program("pg_restore")
         _require_empty(target)
+    began = timezone.now()
     with _claimed(folder):
         path = folder / f"{datetime.now(UTC).strftime(NAME)}{ENDINGS[Path(encrypt[0]).name] if encrypt else ''}"
         part, plain = folder / f".{path.name}.part", folder / f".{path.name}.plain.part"
@@ -164,6 +168,8 @@ def make(folder: Path, *, keep: int | None = None, recipient: str = "", try_in: 
                 f"{path} was written, but the trial failed: {failure} No older backup was removed; the folder has "
                 f"{count} now."
             )
+        with contextlib.suppress(DatabaseError, InterfaceError):  # a standby takes no write; the backup is whole
+            Upkeep.objects.update_or_create(name=RUN, defaults={"started_at": began, "finished_at": timezone.now()})
         return WrittenBackup(path, path.stat().st_size, trial, _remove_old(folder, keep))
 
 

@@ -30,7 +30,7 @@ from verification.models import (
     Worker,
 )
 from verification.services.analytics import rollups
-from verification.services.maintenance import health, retention, used_limits
+from verification.services.maintenance import backups, health, retention, used_limits
 from verification.services.maintenance.used_limits import UsedLimit
 from verification.services.records import workers
 from verification.services.records.faults import last_refusal
@@ -90,6 +90,7 @@ class Condition:
     alone: tuple[CircuitBreaker, ...]
     last_purge: datetime | None
     last_guard_sweep: datetime | None
+    last_backup: datetime | None
     first_project_at: datetime | None
     wake_ups: dict[str, int] | None
     faults: dict[str, str]
@@ -134,7 +135,7 @@ def current() -> Condition:
     began = time.time()
     now = _database_clock()
     here = (began + time.time()) / 2
-    runs = dict(Upkeep.objects.filter(name__in=(retention.RUN, GUARD)).values_list("name", "finished_at"))
+    runs = dict(Upkeep.objects.filter(name__in=(retention.RUN, GUARD, backups.RUN)).values_list("name", "finished_at"))
     waiting = Message.objects.filter(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)).order_by("created_at")[
         :LOOKED_AT
     ]
@@ -157,6 +158,7 @@ def current() -> Condition:
         alone=tuple(_alone(aside)),
         last_purge=runs.get(retention.RUN),
         last_guard_sweep=runs.get(GUARD),
+        last_backup=runs.get(backups.RUN),
         first_project_at=retention.first_project_at(),
         wake_ups=None if "broker" in faults else {name: broker.length(name) for name in QUEUES},
         faults=faults,
