@@ -47,8 +47,8 @@ def apply_consent(provider: Provider, consent: Consent) -> None:
     """
     phone = vouched(consent.phone)
     is_known = bool(phone) and stored(phone).number_type is not NumberType.UNKNOWN
-    is_own = provider.project_id is not None and is_known
-    projects = [provider.project_id] if is_own else _senders(provider, phone)
+    own = provider.project_id if is_known else None
+    projects = _senders(provider, phone) if own is None else [own]
     for project_id in projects:
         if consent.is_given:
             _lift_all(project_id, phone, provider.channel)
