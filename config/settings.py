@@ -21,7 +21,7 @@ from config.processes.supervisor import running_url
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VERSION = "0.1.0"
-FORM_VERSION = "0.1.1"  # of <watchword-verify>, as our own pages load it; packages/release.py form writes it
+FORM_VERSION = "0.1.0"  # of <watchword-verify>, as our own pages load it; packages/release.py form writes it
 
 # --- where we run ------------------------------------------------------------------------------------------------
 
