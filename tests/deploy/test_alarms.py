@@ -82,6 +82,9 @@ def test_a_dashboard_asks_for_metrics_that_there_are_and_fits_its_grid(path):
     dashboard = json.loads(path.read_text())
     assert dashboard["title"].startswith("Watchword: ")
     assert {name for query in queries(path) for name in asked_for(query)} <= documented()
+    for query in queries(path):  # of the installation that the reader chose
+        assert query.count('installation=~".*"') == len(re.findall(r"\bwatchword_\w+\{", query)), query
+        assert not re.search(r"\bwatchword_\w+(?![\w{])", query), query
     places = [panel["gridPos"] for panel in dashboard["panels"]]
     taken = [
         (x, y) for at in places for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])

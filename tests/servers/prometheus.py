@@ -64,7 +64,8 @@ def queries(dashboard: Path, *, provider: int = 1) -> Iterator[str]:
     """Yield every query of a dashboard, with its variables filled in."""
     for panel in json.loads(dashboard.read_text())["panels"]:
         for target in panel.get("targets", ()):
-            yield target["expr"].replace("$__rate_interval", "5m").replace("$provider", str(provider))
+            query = target["expr"].replace("$__rate_interval", "5m").replace("$installation", ".*")
+            yield query.replace("$provider", str(provider))
 
 
 class Prometheus:
