@@ -173,7 +173,6 @@ def test_the_guides_to_what_is_left_out_are_gone():
         "connections": "connections",
         "hosted": "hosted-page",
         "route_optimizer": "routing",
-        "text_trials": "text-trials",
         "twilio": "from-twilio",
     }
     index = Client().get("/docs/guides/").content.decode()

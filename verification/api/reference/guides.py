@@ -29,11 +29,7 @@ APPS = {
     "docs/from-twilio.md": "verification.contrib.twilio",
     "docs/hosted-page.md": "verification.contrib.hosted",
     "docs/routing.md": "verification.contrib.route_optimizer",
-    "docs/text-trials.md": "verification.contrib.text_trials",
-    **{
-        f"docs/with-{system}.md": "verification.contrib.connections"
-        for system in ("auth0", "better-auth", "clerk", "cognito", "django-allauth", "kratos")
-    },
+    **{f"docs/with-{system}.md": "verification.contrib.connections" for system in ("better-auth", "django-allauth")},
 }
 # Files that guides link to and that are shown as they are: folder, pattern.
 SOURCES = (("examples", "*/*.*"), ("deploy/prometheus", "rules.yml"))
