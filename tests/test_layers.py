@@ -25,8 +25,8 @@ MAY_IMPORT = {
     "contrib": SERVICES,
     "contrib.admin": SERVICES | {"admin", "contrib"},  # what an app adds to the panel
     "contrib.commands": SERVICES | {"commands", "contrib"},
-    "commands": SERVICES | {"processes"},
-    "checks": {"core", "providers"},
+    "commands": SERVICES | {"checks", "processes"},
+    "checks": SERVICES,
     "apps": {"checks", "models", "sql"},
     "config": SERVICES | {"api", "admin", "commands", "processes"},
     "processes": SERVICES | {"config", "api"},

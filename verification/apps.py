@@ -9,7 +9,7 @@ class VerificationConfig(AppConfig):
     def ready(self) -> None:
         from django.db.backends.signals import connection_created
 
-        from verification import checks  # noqa: F401  (registers them)
+        from verification.checks import start  # noqa: F401  (registers them)
         from verification.models.audit import WATCHED
         from verification.models.fields import bound_moments
         from verification.sql import install, read_only

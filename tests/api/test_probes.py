@@ -74,7 +74,7 @@ def test_what_merely_looks_like_a_probe_is_served_like_anything_else(path):
 @pytest.mark.requirement(112)
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("caller", "told"), [("10.20.0.7", {"workers": degradation.DEGRADED["workers"]}), ("203.0.113.7", None)]
+    ("caller", "told"), [("10.20.0.7", {"workers": degradation.PARTS["workers"].meaning}), ("203.0.113.7", None)]
 )
 def test_only_the_operators_networks_are_told_what_is_degraded(settings, caller, told):
     settings.OPERATOR_NETWORKS = ["10.20.0.0/16"]

@@ -1,69 +1,39 @@
-"""The doctor's command, its exit status, and its page."""
+"""The doctor's command and its exit status."""
 
 from __future__ import annotations
 
-import ast
 import json
 import os
-import re
 import subprocess
 import sys
 from contextlib import nullcontext
 
 import pytest
+from django.core import checks
 from django.core.management import call_command
 
 from tests.commands.running import run
 from tests.conftest import ROOT
+from verification.checks.registry import SUBJECTS
 from verification.management.commands.doctor import Command
-from verification.services.maintenance import degradation
-from verification.services.maintenance.doctor.examination import SUBJECTS
-from verification.services.maintenance.doctor.findings import Finding, Severity
-from verification.services.maintenance.doctor.subjects import queue
 
-PAGE = (ROOT / "docs" / "doctor.md").read_text()
-MAKERS = {"critical", "warning", "note", "found", "Finding"}
-ELSEWHERE = {"not-started", "database-refuses", "check-failed"}  # of manage.py, and of the examination itself
-
-
-def names_in_code():
-    folder = ROOT / "verification" / "services" / "maintenance" / "doctor" / "subjects"
-    calls = (
-        node
-        for path in folder.glob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") in MAKERS
-    )
-    return {call.args[0].value for call in calls if isinstance(call.args[0], ast.Constant)}
-
-
-def test_the_page_has_every_finding():
-    told = re.findall(r"`([a-z]+(?:-[a-z]+)+|debug)`", " ".join(re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE)))
-    degraded = {f"degraded-{name}" for name in degradation.DEGRADED}
-    assert set(told) | {"check-failed"} == names_in_code() | degraded | ELSEWHERE
-
-
-def test_the_page_has_every_subject_and_a_remedy_is_known_for_all_that_degrades():
-    assert [name for name in SUBJECTS if f"**{name}**" not in PAGE] == []
-    assert set(queue.REMEDIES) == set(degradation.DEGRADED)
+LEVELS = {"critical": checks.ERROR, "warning": checks.WARNING, "note": checks.INFO}
 
 
 @pytest.mark.django_db
 class TestCommand:
     @pytest.mark.parametrize(("seed", "status"), [((), 0), (("warning",), 1), (("warning", "critical", "note"), 2)])
     def test_its_exit_status_is_the_worst_finding(self, monkeypatch, capsys, seed, status):
-        monkeypatch.setitem(SUBJECTS, "machine", tuple(sown(severity) for severity in seed))
+        monkeypatch.setitem(SUBJECTS, "machine", [sown(severity) for severity in seed])
         with pytest.raises(SystemExit) if status else nullcontext() as ended:
             call_command("doctor", "--only", "machine", "--json")
         told = json.loads(capsys.readouterr().out)
         assert (ended.value.code if status else 0) == status
-        assert [each["severity"] for each in told["findings"]] == sorted(
-            seed, key=["critical", "warning", "note"].index
-        )
+        assert [each["severity"] for each in told["findings"]] == sorted(seed, key=list(LEVELS).index)
         assert told["worst"] == (told["findings"][0]["severity"] if seed else None)
 
     def test_it_tells_the_remedy_below_each_finding(self, monkeypatch):
-        monkeypatch.setitem(SUBJECTS, "machine", (sown("note"),))
+        monkeypatch.setitem(SUBJECTS, "machine", [sown("note")])
         assert run("doctor", "--only", "machine") == "NOTE  machine: It is wet.\n    Dry it.  (sown)\n"
 
     def test_wrong_use_has_a_status_of_its_own(self, capsys):
@@ -74,7 +44,7 @@ class TestCommand:
 
 def sown(severity):
     def check(aims):
-        yield Finding(Severity[severity.upper()], "sown", "It is wet.", "Dry it.")
+        yield checks.CheckMessage(LEVELS[severity], "It is wet.", hint="Dry it.", id="sown")
 
     return check
 

@@ -4,7 +4,7 @@ import pytest
 
 from config import database
 from config.environment import env
-from verification import checks
+from verification.checks import start
 
 URL = "postgres://user:password@one:5432,two:5433/name"
 
@@ -54,7 +54,7 @@ def test_a_thread_keeps_its_connection():
 
 
 def found_by_check():
-    return [(each.id, each.hint) for each in checks.sessions_have_their_limits(databases=["default"])]
+    return [(each.id, each.hint) for each in start.sessions_have_their_limits(databases=["default"])]
 
 
 @pytest.mark.django_db

@@ -21,10 +21,10 @@ django.setup()
 from django.conf import settings
 from django.core.cache import cache
 from django_redis import get_redis_connection
-from verification import checks
+from verification.checks import start
 from verification.worker import broker
 
-found = [message.id for message in checks.valkey_is_new_enough(databases=["default"])]
+found = [message.id for message in start.valkey_is_new_enough(databases=["default"])]
 if not found:
     cache.set("a", {"b": 1}, 60)
     made = broker.ListBroker(settings.BROKER_URL, timeout=5, middleware=[])

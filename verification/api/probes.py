@@ -19,8 +19,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from verification.core.client_address import client_address
 from verification.core.errors import ApiError
 from verification.core.networks import Network, contain
-from verification.services.maintenance import degradation, exposition
-from verification.services.maintenance.doctor import visits
+from verification.services.maintenance import degradation, exposition, visits
 from verification.services.maintenance.health import AWAY, failing
 
 LIVE, READY = "/livez", "/readyz"

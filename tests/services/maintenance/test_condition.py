@@ -17,12 +17,12 @@ from tests import clock, factories
 from tests.commands.running import run, run_json
 from tests.fakes.outage import database_away
 from tests.servers.valkey import ValkeyServer
+from verification.checks.doctor import examine
+from verification.checks.registry import Aims
 from verification.core import caching
 from verification.models import Alert, CircuitBreaker, Provider, Worker
 from verification.services.analytics import rollups
 from verification.services.maintenance import degradation, exposition, health
-from verification.services.maintenance.doctor.examination import examine
-from verification.services.maintenance.doctor.findings import Aims
 from verification.services.protection.guard import findings
 from verification.services.records import faults, workers
 from verification.worker import wake
@@ -201,7 +201,7 @@ def test_an_idle_service_whose_database_cannot_write_is_not_ready(settings, capl
                 run(command)
         metrics = exposition.text().decode()
         assert 'watchword_up{part="database"} 0.0' in metrics and 'watchword_degraded{part="database"} 1.0' in metrics
-        found = {each.finding.name for each in examine(Aims(url="http://127.0.0.1:9"), ("database", "queue"))}
+        found = {each.id for each in examine(Aims(url="http://127.0.0.1:9"), ("database", "queue"))}
         assert {"database-without-room", "degraded-database"} <= found
     assert f"({state})" in caplog.text
     assert Client().get("/readyz").status_code == 200

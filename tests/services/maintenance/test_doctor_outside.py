@@ -13,10 +13,10 @@ from tests import factories
 from tests.fakes.certificates import make_certificate
 from tests.fakes.http_server import FakeHttpServer, answer, raw
 from tests.live import free_port
-from verification.services.maintenance.doctor import visits
-from verification.services.maintenance.doctor.findings import Aims
-from verification.services.maintenance.doctor.subjects import outside, providers
-from verification.services.maintenance.doctor.visits import VisitAnswer
+from verification.checks import outside, providers
+from verification.checks.registry import Aims
+from verification.services.maintenance import visits
+from verification.services.maintenance.visits import VisitAnswer
 from verification.services.providers.accounts import hook_secret_of
 
 URL = "https://codes.example.com"
@@ -24,7 +24,7 @@ DAY = 86_400
 
 
 def names(found):
-    return {finding.name for finding in found}
+    return {finding.id for finding in found}
 
 
 def seen(**values):
@@ -50,7 +50,7 @@ def seen(**values):
         (["198.51.100.7"], 2, set()),  # the second one adds nothing
         ([outside.FORGED], 1, {"client-addresses-forged"}),
         ([outside.FORGED, "198.51.100.7"], 2, {"client-addresses-forged"}),
-        (["198.51.100.7"], 0, {"forwarded-for-unread"}),
+        (["198.51.100.7"], 0, {"proxy-taken-for-caller"}),
         ([outside.FORGED, "198.51.100.7", "10.0.0.2"], 1, {"proxy-taken-for-caller"}),
     ],
 )

@@ -3,11 +3,11 @@
 import pytest
 
 from tests.commands.running import run, run_json
+from verification.checks.doctor import examine
+from verification.checks.registry import Aims
 from verification.core import caching
 from verification.models import DailyChannelCost, KillSwitch
 from verification.services.maintenance import degradation, used_limits
-from verification.services.maintenance.doctor.examination import examine
-from verification.services.maintenance.doctor.findings import Aims
 from verification.services.projects.ceilings import set_platform
 from verification.services.records import decisions
 from verification.sql import now
@@ -26,7 +26,7 @@ def send(api, times):
 
 def findings():
     caching.clear_all()
-    return {each.finding.name: each.finding for each in examine(Aims(url="http://127.0.0.1:9"), ("queue",))}
+    return {each.id: each for each in examine(Aims(url="http://127.0.0.1:9"), ("queue",))}
 
 
 def test_a_channel_at_its_daily_limit_is_degraded_told_and_raised(api, project):
@@ -39,7 +39,7 @@ def test_a_channel_at_its_daily_limit_is_degraded_told_and_raised(api, project):
     name = project.row.name
     assert f"{name}, sms: 5 of 5 messages today (daily_budget)" in run("status")
     assert run_json("status")["limits"][0]["share"] == 1
-    remedy = findings()["limit-reached"].remedy
+    remedy = findings()["limit-reached"].hint
     assert f"manage.py setproject {project.id} sms.daily_budget=" in remedy
     run("setproject", name, "sms.daily_budget=6")
     assert findings().keys() >= {"limit-near"}
@@ -81,10 +81,10 @@ def test_limits_of_costs_are_told_from_four_fifths_on(project, limit, words):
 def test_a_limit_of_a_second_that_refuses_calls_is_told_for_a_while(project, rule):
     decisions.record(project_id=project.id, rule=rule, subject="whole project", figures={}, times=7)
     assert told() == [(rule, 1.0, "7 calls refused within the hour")]
-    assert rule.upper() in findings()["limit-reached"].remedy or rule in findings()["limit-reached"].remedy
+    assert rule.upper() in findings()["limit-reached"].hint or rule in findings()["limit-reached"].hint
 
 
 def test_a_kill_switch_that_is_on_is_told():
     KillSwitch.objects.create(subject="sms")
-    assert "killswitch resume sms" in findings()["sending-stopped"].remedy
+    assert "killswitch resume sms" in findings()["sending-stopped"].hint
     assert "Stopped by a kill switch" in run("status")

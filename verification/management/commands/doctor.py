@@ -7,13 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.checks import ERROR, WARNING, CheckMessage
 from django.core.management.base import CommandParser
 
+from verification.checks.doctor import examine
+from verification.checks.registry import BACKUP_HOURS, SUBJECTS, Aims
 from verification.management.base import WatchwordCommand, cell_of, whole
-from verification.services.maintenance.doctor.examination import SUBJECTS, SubjectFinding, examine, worst
-from verification.services.maintenance.doctor.findings import BACKUP_HOURS, Aims
 
 MAX_HOURS = 24 * 366  # of a backup's age: a year
+NO_HINT = "See manage.py check --deploy."  # of a check of Django's own
 WRONG_USE = 3  # the exit status for an argument that is none, apart from those that findings have
 
 
@@ -80,29 +82,34 @@ class Command(WatchwordCommand):
         )
         subjects = [name for name in options["only"] or SUBJECTS if name not in options["skip"]]
         found = examine(aims, subjects)
-        data = {"worst": worst(found).name.lower() if found else None, "findings": [as_dict(each) for each in found]}
-        self.show(data, as_text(found), as_json=json)
-        if status := worst(found):
+        worst, _ = severity(found[0]) if found else (None, 0)
+        self.show({"worst": worst, "findings": [as_dict(each) for each in found]}, as_text(found), as_json=json)
+        if found and (status := severity(found[0])[1]):
             sys.exit(status)
 
 
-def as_dict(each: SubjectFinding) -> dict[str, str]:
-    finding = each.finding
+def severity(message: CheckMessage) -> tuple[str, int]:
+    """Return a finding's severity, and the exit status if it is the worst."""
+    if message.level >= ERROR:
+        return "critical", 2
+    return ("warning", 1) if message.level >= WARNING else ("note", 0)
+
+
+def as_dict(message: CheckMessage) -> dict[str, str]:
     return {
-        "subject": each.subject,
-        "severity": finding.severity.name.lower(),
-        "name": finding.name,
-        "what": finding.what,
-        "remedy": finding.remedy,
+        "subject": str(message.obj),
+        "severity": severity(message)[0],
+        "name": message.id or "system-check",
+        "what": str(message.msg),
+        "remedy": str(message.hint or NO_HINT),
     }
 
 
-def as_text(found: list[SubjectFinding]) -> str:
+def as_text(found: list[CheckMessage]) -> str:
     """Lay the findings out for a reader: the worst first, each with its remedy below."""
-    if not found:
-        return "No problems found."
-    return "\n\n".join(
-        f"{each.finding.severity.name}  {each.subject}: {cell_of(each.finding.what)}\n    {each.finding.remedy}"
-        f"  ({each.finding.name})"
-        for each in found
+    rows = map(as_dict, found)
+    told = "\n\n".join(
+        f"{row['severity'].upper()}  {row['subject']}: {cell_of(row['what'])}\n    {row['remedy']}  ({row['name']})"
+        for row in rows
     )
+    return told or "No problems found."

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from django.core.cache import cache
 from django.db import connection
@@ -47,21 +48,69 @@ LOOKED_AT = 10_000  # waiting rows that are counted, the oldest: beyond that, mo
 QUEUES = (MESSAGES, CONNECTIONS, BOTS)
 KNOCK, KNOCK_SECONDS = "condition", 60  # a key of the cache that nobody reads
 
-# The parts that may be degraded, with what that means.
-DEGRADED = {
-    "database": "The database refused to write within the last minute: its disk is full, or it lacks memory.",
-    "broker": "Valkey or Redis does not answer or rejects writes: the workers' sweep delivers the messages, a second"
-    " or two late.",
-    "cache": "Valkey or Redis does not answer or rejects writes: each process counts limits per second and per"
-    " address on its own.",
-    "workers": "No worker has reported for a minute: nothing is being delivered.",
-    "channels": "Every provider of a channel is paused after repeated failures: users get no codes over it.",
-    "backlog": "Messages wait for a worker: there are too few threads, or the providers are slow.",
-    "limits": "A project or channel has used up a limit: its users get no codes until it resets or is raised.",
-    "callbacks": "Callbacks and other events wait: there are too few workers, or customers' servers are slow.",
-    "sweep": "The traffic guard has not swept for a minute: some blocks start late.",
-    "upkeep": "Work that the workers do by the clock is late.",
-    "purge": "The purge of old rows has missed two periods.",
+VALKEY = (
+    "If Valkey does not answer, start it again; it stores nothing that has to be restored. If it rejects writes, raise "
+    "its maxmemory, free its disk, or point REDIS_URL to the primary."
+)
+
+
+class Part(NamedTuple):
+    """A part that may be degraded: what that means, and what the operator does about it."""
+
+    meaning: str
+    remedy: str
+    is_critical: bool = False
+
+
+PARTS = {
+    "database": Part(
+        "The database refused to write within the last minute: its disk is full, or it lacks memory.",
+        "Free room on PostgreSQL's disk, or give it more memory; its log says what it lacks.",
+        is_critical=True,
+    ),
+    "broker": Part(
+        "Valkey or Redis does not answer or rejects writes: the workers' sweep delivers the messages, a second or two"
+        " late.",
+        VALKEY,
+    ),
+    "cache": Part(
+        "Valkey or Redis does not answer or rejects writes: each process counts limits per second and per address on"
+        " its own.",
+        VALKEY,
+    ),
+    "workers": Part(
+        "No worker has reported for a minute: nothing is being delivered.",
+        "Start manage.py worker. If it ends at once, its last lines say why.",
+        is_critical=True,
+    ),
+    "channels": Part(
+        "Every provider of a channel is paused after repeated failures: users get no codes over it.",
+        "Run manage.py checkproviders, which tests them again, and add a second provider.",
+        is_critical=True,
+    ),
+    "backlog": Part(
+        "Messages wait for a worker: there are too few threads, or the providers are slow.",
+        "Start another worker, or disable a slow provider (manage.py provider disable).",
+        is_critical=True,
+    ),
+    "limits": Part(
+        "A project or channel has used up a limit: its users get no codes until it resets or is raised.",
+        "The findings limit-reached name each, and the command that raises it.",
+        is_critical=True,
+    ),
+    "callbacks": Part(
+        "Callbacks and other events wait: there are too few workers, or customers' servers are slow.",
+        "Look for a slow server on the panel's Events page; if there is none, start another worker.",
+    ),
+    "sweep": Part(
+        "The traffic guard has not swept for a minute: some blocks start late.",
+        "The workers run the sweep: check that they are running and that the database is not overloaded.",
+    ),
+    "upkeep": Part(
+        "Work that the workers do by the clock is late.",
+        "Read the workers' log for what fails; if nothing does, start another worker.",
+    ),
+    "purge": Part("The purge of old rows has missed two periods.", "Run manage.py purge and read what it prints."),
 }
 
 
@@ -100,7 +149,7 @@ class Condition:
 
     @property
     def degraded(self) -> tuple[str, ...]:
-        """The parts that are degraded, by their names in :data:`DEGRADED`."""
+        """The parts that are degraded, by their names in :data:`PARTS`."""
         now = timezone.now()
         found = {
             **{name: name in self.faults for name in ("database", "broker", "cache")},
@@ -119,7 +168,7 @@ class Condition:
     def meanings(self) -> dict[str, str]:
         """What is degraded, each with its sentence and, where a server said why, with its own words."""
         return {
-            name: f"{DEGRADED[name]} ({self.faults[name]})" if name in self.faults else DEGRADED[name]
+            name: PARTS[name].meaning + (f" ({self.faults[name]})" if name in self.faults else "")
             for name in self.degraded
         }
 

@@ -158,7 +158,7 @@ def _of_condition(now: degradation.Condition) -> Iterator[object]:
     yield _gauge(
         "up", "Whether a part answers and takes writes.", "part", [((name,), is_up) for name, is_up in parts.items()]
     )
-    degraded = [((name,), float(name in now.degraded)) for name in degradation.DEGRADED]
+    degraded = [((name,), float(name in now.degraded)) for name in degradation.PARTS]
     yield _gauge("degraded", "Whether a part is degraded, as /readyz says.", "part", degraded)
     versions: dict[tuple[str, ...], float] = {}
     for worker in now.workers:

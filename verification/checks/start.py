@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -53,100 +53,59 @@ def networks_are_networks(**_: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
-def base_url_is_https(**_: Any) -> list[CheckMessage]:
-    if settings.BASE_URL.startswith("https://"):
-        return []
-    return [
-        Warning(
+def settings_are_for_production(**_: Any) -> list[CheckMessage]:
+    return list(_unfit_for_production())
+
+
+def _unfit_for_production() -> Iterator[CheckMessage]:
+    is_https = settings.BASE_URL.startswith("https://")
+    host = urlsplit(settings.BASE_URL).hostname or ""
+    if not is_https:
+        yield Warning(
             "BASE_URL is not an https address.",
             hint="Set it to the public address of the service; links, delivery reports and cookies depend on it.",
             id="watchword.W001",
         )
-    ]
-
-
-@register(Tags.security, deploy=True)
-def base_url_is_served(**_: Any) -> list[CheckMessage]:
-    host = urlsplit(settings.BASE_URL).hostname or ""
-    if not settings.ALLOWED_HOSTS or validate_host(f"[{host}]" if ":" in host else host, settings.ALLOWED_HOSTS):
-        return []
-    return [
-        Warning(
+    if settings.ALLOWED_HOSTS and not validate_host(f"[{host}]" if ":" in host else host, settings.ALLOWED_HOSTS):
+        yield Warning(
             f"The host of BASE_URL, {host}, is not in ALLOWED_HOSTS.",
             hint="Links, delivery reports and the panel use it, and would get a 400.",
             id="watchword.W002",
         )
-    ]
-
-
-@register(Tags.security, deploy=True)
-def hosts_are_named(**_: Any) -> list[CheckMessage]:
-    if "*" not in settings.ALLOWED_HOSTS:
-        return []
-    return [
-        Warning(
+    if "*" in settings.ALLOWED_HOSTS:
+        yield Warning(
             "ALLOWED_HOSTS accepts every host name.",
             hint="List the hosts that you serve. Probes need no entry: /livez and /readyz answer under any name.",
             id="watchword.W006",
         )
-    ]
-
-
-@register(Tags.security, deploy=True)
-def https_is_told_by_a_proxy(**_: Any) -> list[CheckMessage]:
-    if not settings.BASE_URL.startswith("https://") or settings.TRUSTED_PROXIES:
-        return []
-    return [
-        Warning(
+    if is_https and not settings.TRUSTED_PROXIES:
+        yield Warning(
             "BASE_URL is an https address, but TRUSTED_PROXIES is 0.",
             hint="Set it to the number of proxies in front, which write X-Forwarded-For and X-Forwarded-Proto. Until "
             "then all callers share the proxy's address and its limits, and Watchword does not redirect plain "
             "http to https.",
             id="watchword.W005",
         )
-    ]
-
-
-@register(Tags.security, deploy=True)
-def alerts_are_mailed(**_: Any) -> list[CheckMessage]:
-    if mail_server.has_mail_server():
-        return []
-    return [
-        Warning(
+    if not mail_server.has_mail_server():
+        yield Warning(
             "EMAIL_URL is not set: alerts to owners go to the worker's log, and nobody gets a mail.",
             hint="Set it to a mail server, e.g. smtp+tls://user:password@host:587.",
             id="watchword.W007",
         )
-    ]
-
-
-@register(Tags.security, deploy=True)
-def codes_are_shown_to_nobody(**_: Any) -> list[CheckMessage]:
-    if not settings.SHOW_CODES_TO_OPERATORS:
-        return []
-    return [
-        Warning(
+    if settings.SHOW_CODES_TO_OPERATORS:
+        yield Warning(
             "SHOW_CODES_TO_OPERATORS lets members print and read the codes of their users.",
             hint="Remove it from the environment; it is for trying the service, with the providers console and inbox.",
             id="watchword.W008",
         )
-    ]
-
-
-@register(Tags.security, deploy=True)
-def forwarded_addresses_are_read(**_: Any) -> list[CheckMessage]:
-    address = unread_from()
-    if not address:
-        return []
-    return [
-        Warning(
+    if address := unread_from():
+        yield Warning(
             f"Requests from {address}, a private address, have X-Forwarded-For, but TRUSTED_PROXIES is 0.",
             hint="All callers appear to have that address, so limits per client address are off. Set TRUSTED_PROXIES "
             "to the number of proxies in front of the service. This message stays for a day after the last such "
             "header.",
             id="watchword.W009",
         )
-    ]
 
 
 @register(Tags.database)

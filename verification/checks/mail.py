@@ -6,20 +6,23 @@ import base64
 import binascii
 from collections.abc import Callable, Iterator
 from email.utils import parseaddr
+from functools import partial
 from smtplib import SMTPException
+from urllib.parse import urlsplit
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_der_public_key
 from django.conf import settings
+from django.core.checks import CheckMessage, Critical, Info, Warning
 from django.core.mail import get_connection
+from dns.exception import DNSException
+from dns.resolver import NXDOMAIN, NoAnswer, Resolver
 
+from verification.checks.providers import in_use
+from verification.checks.registry import Aims, named, register
 from verification.core.mail_server import WITHOUT_SERVER
 from verification.models import ChannelType
-from verification.services.maintenance.doctor.findings import Aims, Finding, critical, note, warning
-from verification.services.maintenance.doctor.name_server import NameServerSilent, texts_of
-from verification.services.maintenance.doctor.subjects.functions import named
-from verification.services.maintenance.doctor.subjects.providers import in_use
 from verification.services.notifications import own_ways
 
 Ask = Callable[[str], list[str]]
@@ -32,29 +35,34 @@ USUAL_SELECTORS = (
     *("default", "dkim", "mail", "email", "selector1", "selector2", "s1", "s2", "k1", "k2", "k3", "google", "smtp"),
     *("mx", "resend", "brevo1", "brevo2", "mailjet", "mlsend", "mta", "pic", "postmark", "sparkpost", "scph0920"),
 )
+TRY_SECONDS = 3.0  # for one try, over UDP or, where the answer is long, over TCP
+QUESTION_SECONDS = 6.0  # a packet may be lost, so a question is tried once more
 LEAST_RSA_BITS = 1_024  # Below that, receivers ignore the signature (RFC 8301).
 OWN_SERVER = "smtp"  # the type of provider whose mails have our domain as their envelope's, so that SPF is asked there
 SILENT_CONNECTIONS = (*WITHOUT_SERVER, "django.core.mail.backends.locmem.EmailBackend")
 
 
-def domains_are_set_up(aims: Aims) -> Iterator[Finding]:
+@register("mail")
+def domains_are_set_up(aims: Aims) -> Iterator[CheckMessage]:
     for domain, needs_spf in sending_domains().items():
         try:
-            yield from check_domain(
-                domain,
-                lambda name: texts_of(name, aims.nameserver),
-                needs_spf=needs_spf,
-                selectors=aims.dkim_selectors,
-            )
-        except NameServerSilent as error:
-            yield note(
-                "domain-not-asked",
-                f"The doctor could not look up SPF, DKIM and DMARC of {domain}: {error}.",
-                "Name a name server that answers from here with --nameserver.",
+            yield from check_domain(domain, partial(texts_of, server=aims.nameserver), needs_spf, aims.dkim_selectors)
+        except (DNSException, ValueError) as error:
+            yield Info(
+                f"The doctor could not look up SPF, DKIM and DMARC of {domain}: {error}",
+                hint="Name a name server that answers from here with --nameserver.",
+                id="domain-not-asked",
             )
 
 
-def alerts_can_be_mailed(aims: Aims) -> Iterator[Finding]:
+def check_domain(domain: str, ask: Ask, needs_spf: bool, selectors: tuple[str, ...]) -> Iterator[CheckMessage]:
+    yield from spf(domain, ask, is_needed=needs_spf)
+    yield from dkim(domain, ask, selectors)
+    yield from dmarc(domain, ask)
+
+
+@register("mail")
+def alerts_can_be_mailed(aims: Aims) -> Iterator[CheckMessage]:
     """Log in to the mail server of EMAIL_URL, and send nothing."""
     if settings.EMAIL_BACKEND in SILENT_CONNECTIONS:
         return
@@ -62,24 +70,25 @@ def alerts_can_be_mailed(aims: Aims) -> Iterator[Finding]:
     try:
         connection.open()
     except (OSError, SMTPException) as error:
-        yield warning(
-            "alerts-not-mailed",
+        yield Warning(
             f"Watchword cannot use the mail server of EMAIL_URL ({type(error).__name__}): alerts and invitations "
             "reach nobody.",
-            "Check EMAIL_URL: host, port, user and password, and whether this machine reaches the port.",
+            hint="Check EMAIL_URL: host, port, user and password, and whether this machine reaches the port.",
+            id="alerts-not-mailed",
         )
     else:
         connection.close()
 
 
-def alerts_reach_somebody(aims: Aims) -> Iterator[Finding]:
+@register("mail")
+def alerts_reach_somebody(aims: Aims) -> Iterator[CheckMessage]:
     if settings.IS_EMBEDDED:
         return
     if silent := own_ways.without_any():
-        yield warning(
-            "alerts-reach-nobody",
+        yield Warning(
             f"Alerts of {named([f'{row.name} ({row.pk})' for row in silent])} reach nobody outside the panel.",
-            "Set EMAIL_URL and give each project alert_emails or a member with an address, or set its alert_url.",
+            hint="Set EMAIL_URL and give each project alert_emails or a member with an address, or set its alert_url.",
+            id="alerts-reach-nobody",
         )
 
 
@@ -105,85 +114,81 @@ def is_public(domain: str) -> bool:
     return "." in domain and not is_address and not domain.endswith(tuple(f".{end}" for end in PRIVATE))
 
 
-def check_domain(domain: str, ask: Ask, *, needs_spf: bool, selectors: tuple[str, ...]) -> Iterator[Finding]:
-    yield from spf(domain, ask, is_needed=needs_spf)
-    yield from dkim(domain, ask, selectors)
-    yield from dmarc(domain, ask)
-
-
-def spf(domain: str, ask: Ask, *, is_needed: bool) -> Iterator[Finding]:
+def spf(domain: str, ask: Ask, *, is_needed: bool) -> Iterator[CheckMessage]:
     found = [text for text in ask(domain) if text.lower().split(" ")[0] == "v=spf1"]
     if not found and is_needed:
-        yield warning(
-            "spf-missing",
+        yield Warning(
             f"{domain} has no SPF record: mail servers treat our codes as spam, or reject them.",
-            f'Publish a TXT record at {domain} that names your mail server, such as "v=spf1 mx -all".',
+            hint=f'Publish a TXT record at {domain} that names your mail server, such as "v=spf1 mx -all".',
+            id="spf-missing",
         )
     if len(found) > 1:
-        yield critical(
-            "spf-twice",
+        yield Critical(
             f"{domain} has {len(found)} SPF records, which mail servers treat as an error.",
-            "Merge them into one record.",
+            hint="Merge them into one record.",
+            id="spf-twice",
         )
     if any(term.lower() in ("+all", "all") for text in found for term in text.split()):
-        yield critical(
-            "spf-open", f"The SPF record of {domain} lets everybody (+all) send mail in its name.", "End it with -all."
+        yield Critical(
+            f"The SPF record of {domain} lets everybody (+all) send mail in its name.",
+            hint="End it with -all.",
+            id="spf-open",
         )
 
 
-def dkim(domain: str, ask: Ask, selectors: tuple[str, ...]) -> Iterator[Finding]:
+def dkim(domain: str, ask: Ask, selectors: tuple[str, ...]) -> Iterator[CheckMessage]:
     """Look at the keys of the given selectors, or else try the usual ones, as nobody can list them."""
     for selector in selectors or USUAL_SELECTORS:
         texts = ask(f"{selector}._domainkey.{domain}")
         keys = [tags for text in texts if "p" in (tags := tags_of(text))]
         if keys:
             if fault := fault_of(keys[0]):
-                yield critical(
-                    "dkim-unusable",
+                yield Critical(
                     f"The DKIM key {selector} of {domain} {fault}: mail servers ignore signatures made with it.",
-                    "Create a new key pair at the mail server, with 2048 bits, and publish its public key.",
+                    hint="Create a new key pair at the mail server, with 2048 bits, and publish its public key.",
+                    id="dkim-unusable",
                 )
             if not selectors:
                 return
         elif selectors:
-            yield warning(
-                "dkim-missing",
+            yield Warning(
                 f"{domain} has no DKIM key under the selector {selector}.",
-                f"Publish the mail server's public key as a TXT record at {selector}._domainkey.{domain}.",
+                hint=f"Publish the mail server's public key as a TXT record at {selector}._domainkey.{domain}.",
+                id="dkim-missing",
             )
     if not selectors:
-        yield note(
-            "dkim-not-found",
+        yield Info(
             f"{domain} has no DKIM key under the usual selectors.",
-            "Pass the selector that your mail server signs with (--dkim-selector). If it does not sign, turn signing "
-            "on: large mailbox providers reject unsigned mail.",
+            hint="Pass your mail server's selector (--dkim-selector). If it does not sign, turn signing on: large "
+            "mailbox providers reject unsigned mail.",
+            id="dkim-not-found",
         )
 
 
-def dmarc(domain: str, ask: Ask) -> Iterator[Finding]:
+def dmarc(domain: str, ask: Ask) -> Iterator[CheckMessage]:
     """Look at the domain, and then at the registered one above it, as receivers do."""
     above = domain_of(domain)
     for name in dict.fromkeys((domain, above)):
         found = [text for text in ask(f"_dmarc.{name}") if text.replace(" ", "").lower().startswith("v=dmarc1")]
         if len(found) > 1:
-            yield warning(
-                "dmarc-twice",
+            yield Warning(
                 f"{name} has {len(found)} DMARC records, so mail servers ignore all of them.",
-                "Keep one.",
+                hint="Keep one.",
+                id="dmarc-twice",
             )
             return
         if found and tags_of(found[0]).get("p", "").lower() not in ("none", "quarantine", "reject"):
-            yield warning(
-                "dmarc-unreadable",
+            yield Warning(
                 f"The DMARC record of {name} has no valid policy (p=).",
-                f'Write it as "v=DMARC1; p=none; rua=mailto:you@{name}".',
+                hint=f'Write it as "v=DMARC1; p=none; rua=mailto:you@{name}".',
+                id="dmarc-unreadable",
             )
         if found:
             return
-    yield warning(
-        "dmarc-missing",
+    yield Warning(
         f"{domain} has no DMARC record, which large mailbox providers require from bulk senders.",
-        f'Publish a TXT record at _dmarc.{above}, such as "v=DMARC1; p=none; rua=mailto:you@{above}".',
+        hint=f'Publish a TXT record at _dmarc.{above}, such as "v=DMARC1; p=none; rua=mailto:you@{above}".',
+        id="dmarc-missing",
     )
 
 
@@ -215,4 +220,19 @@ def fault_of(tags: dict[str, str]) -> str:
     return ""
 
 
-CHECKS = (domains_are_set_up, alerts_can_be_mailed, alerts_reach_somebody)
+def texts_of(name: str, server: str = "") -> list[str]:
+    """Return the TXT records of a name, each in one piece; none where there is no such name.
+
+    Raises ``DNSException``, and ``ValueError`` for a name server that is not an address with or without a port.
+    """
+    resolver = Resolver(configure=not server)
+    if server:
+        at = urlsplit(f"//[{server}]" if server.count(":") > 1 and "[" not in server else f"//{server}")
+        resolver.nameservers, resolver.port = [at.hostname or ""], at.port or resolver.port
+    resolver.timeout = TRY_SECONDS
+    try:
+        found = resolver.resolve(name, "TXT", lifetime=QUESTION_SECONDS, search=False)
+    except (NXDOMAIN, NoAnswer):
+        return []
+    # The strings of one record belong together, as mail servers join them (RFC 7208, 3.3).
+    return [b"".join(record.strings).decode("utf-8", "replace") for record in found]

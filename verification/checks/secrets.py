@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.core.checks import CheckMessage, Critical, Warning
 
+from verification.checks.registry import Aims, register
 from verification.core import crypto
 from verification.services.maintenance import key_ring, reencryption
-from verification.services.maintenance.doctor.findings import Aims, Finding, critical, warning
 
 MIN_CHARACTERS = 12  # of a password that a program sends: nobody has to remember it
 MIN_DISTINCT = 6  # characters of it; next to no random password has fewer
@@ -30,39 +31,33 @@ MOUNTED = Path("/run/secrets")  # orchestrators let every user of the container 
 READ_BY_OTHERS = stat.S_IROTH | stat.S_IWOTH
 
 
-def servers_have_passwords(aims: Aims) -> Iterator[Finding]:
-    """Look at the passwords of DATABASE_URL and REDIS_URL, unless a socket of this machine is used."""
+@register("secrets")
+def servers_have_passwords(aims: Aims) -> Iterator[CheckMessage]:
+    """Look at METRICS_TOKEN, and at the passwords of both servers unless a socket of this machine is used."""
+    weak = ["METRICS_TOKEN"] if settings.METRICS_TOKEN and is_weak(settings.METRICS_TOKEN) else []
     for name, url in (("DATABASE_URL", settings.DATABASE_URL), ("REDIS_URL", settings.REDIS_URL)):
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]
         if not host or host.startswith(("%2F", "%2f")) or _is_loopback(host):
             continue
-        if not parts.password:
-            if name == "REDIS_URL":  # PostgreSQL may know us by a certificate; Valkey lets in whoever reaches it
-                yield warning(
-                    "server-without-password",
-                    f"{name} has no password, and the server runs on another machine.",
-                    "Set a password (requirepass) there and add it to REDIS_URL. Anyone who reaches the server can "
-                    "lift the limits per second.",
-                )
-        elif is_weak(parts.password, parts.username or ""):
-            yield warning(
-                "weak-password",
-                f"The password in {name} is short or easy to guess.",
-                "Give the role a random password: python -c 'import secrets; print(secrets.token_urlsafe(24))'",
+        if parts.password and is_weak(parts.password, parts.username or ""):
+            weak.append(name)
+        if not parts.password and name == "REDIS_URL":  # PostgreSQL may know us by a certificate
+            yield Warning(
+                f"{name} has no password, and the server runs on another machine.",
+                hint="Set one there (requirepass) and in REDIS_URL. Anyone who reaches the server can lift limits.",
+                id="server-without-password",
             )
-
-
-def metrics_token_is_random(aims: Aims) -> Iterator[Finding]:
-    if settings.METRICS_TOKEN and is_weak(settings.METRICS_TOKEN):
-        yield warning(
-            "weak-metrics-token",
-            "METRICS_TOKEN is long but easy to guess: it has few different characters, or is a placeholder.",
-            "Set another: python -c 'import secrets; print(secrets.token_urlsafe(32))'",
+    for name in weak:
+        yield Warning(
+            f"The secret in {name} is short or easy to guess.",
+            hint="Set a random one: python -c 'import secrets; print(secrets.token_urlsafe(32))'",
+            id="weak-password",
         )
 
 
-def files_are_private(aims: Aims) -> Iterator[Finding]:
+@register("secrets")
+def files_are_private(aims: Aims) -> Iterator[CheckMessage]:
     """Look at the files that this process took secrets from. The address of a file is told, and nothing in it."""
     for path in _secret_files():
         try:
@@ -70,41 +65,45 @@ def files_are_private(aims: Aims) -> Iterator[Finding]:
         except OSError:
             continue
         if mode & READ_BY_OTHERS:
-            yield critical(
-                "secret-file-open", f"Every user of this machine can read {path}.", f"Restrict it: chmod 600 {path}"
+            yield Critical(
+                f"Every user of this machine can read {path}.",
+                hint=f"Restrict it: chmod 600 {path}",
+                id="secret-file-open",
             )
 
 
-def keys_open_the_database(aims: Aims) -> Iterator[Finding]:
+@register("secrets")
+def keys_open_the_database(aims: Aims) -> Iterator[CheckMessage]:
     """Compare the ring of encryption keys with the rows that last, by the ids of the keys."""
     ring = {key_id.hex() for key_id in crypto.key_ids()}
     lasting = [column for column in reencryption.COLUMNS if column.model not in reencryption.SHORT_LIVED]
     rows = reencryption.rows_by_key(lasting)
     lost = sum(count for key_id, count in rows.items() if key_id not in ring)
     if key_ring.refusal():
-        yield critical(
-            "encryption-keys-wrong",
+        yield Critical(
             "ENCRYPTION_KEYS cannot decrypt any secret of this database. Processes with these keys do not start.",
-            "Give every process the keys that encrypted the database: the same ones in each unit, pod and .env.",
+            hint="Give every process the keys that encrypted the database: the same ones in each unit, pod and .env.",
+            id="encryption-keys-wrong",
         )
     elif lost:
-        yield critical(
-            "encryption-key-missing",
+        yield Critical(
             f"ENCRYPTION_KEYS lacks the key of some stored secrets: {lost}. Their providers cannot send.",
-            "Add the earlier key again, at the end of ENCRYPTION_KEYS, in every process.",
+            hint="Add the earlier key again, at the end of ENCRYPTION_KEYS, in every process.",
+            id="encryption-key-missing",
         )
 
 
-def superusers_have_a_second_factor(aims: Aims) -> Iterator[Finding]:
+@register("secrets")
+def superusers_have_a_second_factor(aims: Aims) -> Iterator[CheckMessage]:
     """Look at them where the second factor is not required, outside of the embedded mode."""
     if settings.IS_EMBEDDED or settings.IS_SECOND_FACTOR_REQUIRED:
         return
     without = User.objects.filter(is_superuser=True, is_active=True).exclude(second_factor__confirmed_at__isnull=False)
     if count := without.count():
-        yield warning(
-            "superuser-without-second-factor",
+        yield Warning(
             f"Superusers who log in to the panel with only a password: {count}.",
-            "Set ADMIN_SECOND_FACTOR back to required: Watchword then asks them to set one up at their next login.",
+            hint="Set ADMIN_SECOND_FACTOR back to required: then they set one up at their next login.",
+            id="superuser-without-second-factor",
         )
 
 
@@ -125,12 +124,3 @@ def _secret_files() -> Iterator[Path]:
         yield from (settings.HOME_DIR / name for name in MADE_FILES)
     given = (Path(os.environ[f"{name}_FILE"]) for name in SECRETS if f"{name}_FILE" in os.environ)
     yield from (path for path in given if not path.is_relative_to(MOUNTED))
-
-
-CHECKS = (
-    servers_have_passwords,
-    metrics_token_is_random,
-    files_are_private,
-    keys_open_the_database,
-    superusers_have_a_second_factor,
-)

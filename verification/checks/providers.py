@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
+from django.core.checks import CheckMessage, Critical, Warning
 from django.db.models import Count, Exists, OuterRef, Q
 from django.utils import timezone
 
 from providers import registry
+from verification.checks.registry import Aims, register
 from verification.core.crypto import DecryptionFailed
 from verification.models import Channel, DeliveryAttempt, MessageStatus, Provider
 from verification.services.maintenance import degradation
-from verification.services.maintenance.doctor.findings import Aims, Finding, critical, warning
-from verification.services.maintenance.doctor.visits import Unreachable, Untrusted, is_served_by_us, visit
+from verification.services.maintenance.visits import Unreachable, Untrusted, is_served_by_us, visit
 from verification.services.providers.accounts import check_provider, hook_secret_of, is_known, reports_back
 
 MOST_ASKED = 200  # providers in one run; each may take some seconds to answer
@@ -23,42 +24,46 @@ RECEIPTS_LEAST = 20  # messages without a receipt, which is then no chance
 TELLING = (MessageStatus.SUCCESS, MessageStatus.FAILED)
 
 
-def settings_work(aims: Aims) -> Iterator[Finding]:
+@register("providers")
+def settings_work(aims: Aims) -> Iterator[CheckMessage]:
     """Ask each provider that is in use, as ``manage.py checkproviders`` does. Nothing is sent."""
     for row in in_use()[:MOST_ASKED]:
         answer = check_provider(row)
         if not answer.is_ok:
-            yield critical(
-                "provider-fails",
+            yield Critical(
                 f"{of(row)} does not accept messages: {answer.detail}",
-                f"Enter its settings again (manage.py provider set {row.pk}), top up the account, or disable it.",
+                hint=f"Enter its settings again (manage.py provider set {row.pk}), top up the account, or disable it.",
+                id="provider-fails",
             )
 
 
-def none_is_set_aside(aims: Aims) -> Iterator[Finding]:
+@register("providers")
+def none_is_set_aside(aims: Aims) -> Iterator[CheckMessage]:
     for breaker in degradation.current().aside:
-        yield critical(
-            "provider-aside",
+        yield Critical(
             f"{of(breaker.provider)} is paused after repeated failures: {breaker.reason}",
-            "Meanwhile the channel's next provider sends, if there is one. Ask the vendor, or disable it.",
+            hint="Meanwhile the channel's next provider sends, if there is one. Ask the vendor, or disable it.",
+            id="provider-aside",
         )
 
 
-def channels_are_served(aims: Aims) -> Iterator[Finding]:
+@register("providers")
+def channels_are_served(aims: Aims) -> Iterator[CheckMessage]:
     """Look for channels that users are offered and no enabled provider serves."""
     serving = Provider.objects.filter(channel=OuterRef("type"), is_enabled=True)
     own, all_have = serving.filter(project=OuterRef("project")), serving.filter(project=None)
     offered = Channel.objects.filter(is_active=True, project__is_enabled=True, project__deleted_at=None)
     lonely = offered.filter(~Exists(own) & (Q(project__is_sandbox=True) | ~Exists(all_have)))
     for row in lonely.select_related("project").order_by("project", "position"):
-        yield critical(
-            "channel-unserved",
+        yield Critical(
             f"{row.project.name} offers {row.get_type_display()}, but no active provider serves it.",
-            "Add or enable a provider (manage.py addprovider), or remove the channel.",
+            hint="Add or enable a provider (manage.py addprovider), or remove the channel.",
+            id="channel-unserved",
         )
 
 
-def webhooks_are_reached(aims: Aims) -> Iterator[Finding]:
+@register("providers")
+def webhooks_are_reached(aims: Aims) -> Iterator[CheckMessage]:
     """Ask the webhook of each provider that reports back, from outside. HEAD has no effect there.
 
     The path holds a secret. So nothing is asked where another service answers, which the subject "outside" tells.
@@ -74,15 +79,16 @@ def webhooks_are_reached(aims: Aims) -> Iterator[Finding]:
         except (Unreachable, Untrusted):
             return  # the subject "outside" says why
         if answer.status != 200:
-            yield critical(
-                "webhook-not-reached",
+            yield Critical(
                 f"The webhook of {of(row)} returns status {answer.status} to calls from outside: its delivery "
                 "reports are lost.",
-                "Make the proxy pass on everything under /hooks/, without a login, a filter or a changed path.",
+                hint="Make the proxy pass on everything under /hooks/, without a login, a filter or a changed path.",
+                id="webhook-not-reached",
             )
 
 
-def receipts_come(aims: Aims) -> Iterator[Finding]:
+@register("providers")
+def receipts_come(aims: Aims) -> Iterator[CheckMessage]:
     """Look for providers that took messages and told the fate of none, though they report."""
     now = timezone.now()
     for row in in_use():
@@ -101,10 +107,10 @@ def receipts_come(aims: Aims) -> Iterator[Finding]:
             all=Count("pk"), told=Count("pk", filter=~Q(provider_status="") | Q(message__status__in=TELLING))
         )
         if counts["all"] >= RECEIPTS_LEAST and not counts["told"]:
-            yield warning(
-                "receipts-missing",
+            yield Warning(
                 f"{of(row)} accepted {counts['all']} messages within a day but sent no delivery report.",
-                f"Enter the webhook's address at the vendor; manage.py provider show {row.pk} prints it.",
+                hint=f"Enter the webhook's address at the vendor; manage.py provider show {row.pk} prints it.",
+                id="receipts-missing",
             )
 
 
@@ -118,6 +124,3 @@ def of(row: Provider) -> str:
     """Name a provider in a sentence."""
     owner = row.project.name if row.project else "the system"
     return f"Provider {row.pk}, {row.name} of {owner} ({row.channel}),"
-
-
-CHECKS = (settings_work, none_is_set_aside, channels_are_served, webhooks_are_reached, receipts_come)

@@ -1,1 +1,0 @@
-"""The subjects that the doctor looks at: a file for each, with ``CHECKS``, functions that yield findings."""
