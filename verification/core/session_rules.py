@@ -1,7 +1,4 @@
-"""The rules of every session: how long things live, in seconds, and the form of codes.
-
-A test compares SQL, pages, clients and guides, which cannot read the lifetimes here.
-"""
+"""The rules of every session: how long things live, in seconds, and the form of codes."""
 
 from __future__ import annotations
 
