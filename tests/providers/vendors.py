@@ -36,7 +36,8 @@ class Vendor:
     wrong: Mapping[str, Iterable[Any]] = field(default_factory=dict)  # values; a dict is several settings at once
 
     message: Mapping[str, Any] = field(default_factory=dict)  # what each message of this vendor has
-    prepare: Callable[[Any], None] = lambda adapter: None  # before it sends or checks
+    prepare: Callable[[Any], None] = lambda adapter: None  # what the adapter's store must have
+    door: Callable[[Any], HttpClient] = lambda server: HttpClient(LOOPBACK)
     taken: Behaviour = answer()  # the answer to a message that it takes
     # (settings, message, what is expected of request and result, answer); of the request: method, target, body, headers
     # by "header x", fields by their path in the body; None is a field that is left out.
@@ -48,9 +49,11 @@ class Vendor:
 
     sign: Callable[[Any], HookRequest] | None = None  # makes a genuine call of a report
     hook_settings: Mapping[str, Any] = field(default_factory=dict)
+    hook_answer: Behaviour = answer()  # to an adapter that asks back
+    takes_get: bool = False  # without a signature, a report may come by GET
     genuine: Iterable[Row] = ()  # (call, settings, time)
-    forged: Iterable[Row] = ()
-    # (report or call, what comes of it, settings): attributes of one receipt, events, or the error.
+    forged: Iterable[Row] = ()  # (call, settings, time, answer)
+    # (report or call, what comes of it, settings, answer): attributes of one receipt, events, or the error.
     reports: Iterable[Row] = ()
 
     def build(self, server: Any, **changes: Any) -> Any:
@@ -61,7 +64,9 @@ class Vendor:
             found[self.url_setting] = found[self.url_setting].replace("https://gateway.example", server.url)
         raw = {name: _at(value, server) for name, value in {**found, **changes}.items()}
         settings = registry.clean_settings(self.type, raw, LOOPBACK)
-        return registry.build(self.type, settings, http=HttpClient(LOOPBACK), store=FakeStore())
+        adapter = registry.build(self.type, settings, http=self.door(server), store=FakeStore())
+        self.prepare(adapter)
+        return adapter
 
     def make_message(self, **changes: Any) -> Any:
         return make_sms(**{**self.message, **changes})
