@@ -44,32 +44,25 @@ def status_of(*arguments):
 
 
 def test_apply_makes_what_the_file_says_and_then_has_nothing_to_do(file):
-    first = run("apply", file(), "--yes")
-    assert "Shop (new)" in first and "~ settings.code_length: 6 → 4" in first
-    assert "Shop is new and has no keys: create them with manage.py issuekey." in first
-    assert stored_secrets(Provider.objects.get())["password"] == "hunter2"
-    assert run("apply", file(), "--yes").startswith("Everything matches ")
-    assert "hunter2" not in first
-
-
-def test_apply_with_dry_run_changes_nothing_and_tells_by_its_status(file):
     status, text = status_of("apply", file(), "--dry-run")
     assert (status, Project.objects.count()) == (2, 0)
     assert "+ providers.sms.Gateway" in text and "Nothing changed" in text
-    run("apply", file(), "--yes")
+    first = run("apply", file(), "--yes")
+    assert "Shop (new)" in first and "~ settings.code_length: 6 → 4" in first and "settings.username: shop\n" in first
+    assert "Shop is new and has no keys: create them with manage.py issuekey." in first
+    assert stored_secrets(Provider.objects.get())["password"] == "hunter2"
+    assert run("apply", file(), "--yes").startswith("Everything matches ")
     assert "nothing to change" in run("apply", file(), "--dry-run")
+    assert "hunter2" not in first
 
 
 def test_apply_tells_everything_as_json(file):
     done = run_json("apply", file(), "--yes")
-    assert done["applied"] is True
     (shop,) = done["projects"]
-    assert (shop["project"], shop["is_new"], shop["kept_secrets"]) == ("Shop", True, [])
+    assert (done["applied"], shop["project"], shop["is_new"], shop["kept_secrets"]) == (True, "Shop", True, [])
     assert {"path": "settings.code_length", "before": 6, "after": 4} in shop["changes"]
-    assert run_json("apply", file(), "--yes") == {
-        "applied": False,
-        "projects": [{"project": "Shop", "is_new": False, "changes": [], "kept_secrets": []}],
-    }
+    unchanged = {"project": "Shop", "is_new": False, "changes": [], "kept_secrets": []}
+    assert run_json("apply", file(), "--yes") == {"applied": False, "projects": [unchanged]}
 
 
 class Terminal(io.StringIO):
@@ -104,37 +97,24 @@ def test_apply_reads_secrets_from_a_folder(file, tmp_path):
 
 
 @pytest.mark.requirement(84)
-@pytest.mark.parametrize("name", ["SECRET_KEY", "sms_other"])
-def test_apply_reads_no_variable_but_those_for_it(file, monkeypatch, name):
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("SECRET_KEY", "the secret SECRET_KEY was not provided, and none is stored"),
+        *((path, "enter a name of up to 100 letters") for path in ("../sms_password", "/etc/hostname", ".")),
+    ],
+)
+@pytest.mark.parametrize("folder", [False, True])
+def test_apply_reads_no_variable_but_those_for_it_and_no_file_beside_the_folder(
+    file, tmp_path, monkeypatch, name, complaint, folder
+):
     monkeypatch.setenv("SECRET_KEY", "the-installations")
-    wanted = {**GATEWAY, "settings": {**GATEWAY["settings"], "password": {"secret": name}}}
-    with pytest.raises(CommandError, match=f"the secret {name} was not provided, and none is stored"):
-        run("apply", file({"Shop": {"providers": {"sms": {"Gateway": wanted}}}}), "--yes")
-
-
-@pytest.mark.requirement(84)
-@pytest.mark.parametrize("name", ["../sms_password", "/etc/hostname", "."])
-def test_apply_reads_no_file_beside_the_folder(file, tmp_path, name):
     (tmp_path / "secrets").mkdir()
     (tmp_path / "sms_password").write_text("beside")
     wanted = {**GATEWAY, "settings": {**GATEWAY["settings"], "password": {"secret": name}}}
-    with pytest.raises(CommandError, match="enter a name of up to 100 letters"):
-        run("apply", file({"Shop": {"providers": {"sms": {"Gateway": wanted}}}}), "--yes", "--secrets", str(tmp_path))
-
-
-@pytest.mark.parametrize(
-    ("content", "complaint"),
-    [
-        (
-            "watchword: 1\nprojects:\n  Shop:\n    settings:\n      code_length: 5\n",
-            "line 5: projects.Shop.settings.code",
-        ),
-        ("watchword: 1\nwatchword: 2\n", "line 2: watchword: this appears twice"),
-    ],
-)
-def test_apply_refuses_with_file_and_line(file, content, complaint):
-    with pytest.raises(CommandError, match=f"shop.yaml: {complaint}"):
-        run("apply", file(content), "--yes")
+    options = ("--secrets", str(tmp_path / "secrets")) if folder else ()
+    with pytest.raises(CommandError, match=complaint):
+        run("apply", file({"Shop": {"providers": {"sms": {"Gateway": wanted}}}}), "--yes", *options)
 
 
 @pytest.mark.parametrize(
@@ -145,9 +125,11 @@ def test_apply_refuses_with_file_and_line(file, content, complaint):
         (("/nowhere.yaml", "--secrets", "/nowhere"), "--secrets: there is no folder /nowhere"),
     ],
 )
-def test_apply_says_what_is_wrong_with_its_arguments(arguments, complaint):
+def test_apply_says_what_is_wrong_with_its_arguments_and_its_file(file, arguments, complaint):
     with pytest.raises(CommandError, match=complaint):
         run("apply", *arguments)
+    with pytest.raises(CommandError, match="shop.yaml: projects.Shop.settings.code_length: enter one of 4, 6"):
+        run("apply", file({"Shop": {"settings": {"code_length": 5}}}), "--yes")
 
 
 def test_what_exportproject_prints_is_what_apply_takes(file, tmp_path):
@@ -159,13 +141,9 @@ def test_what_exportproject_prints_is_what_apply_takes(file, tmp_path):
         assert "nothing to change" in run("apply", str(tmp_path / name), "--dry-run")
 
 
-def test_exportproject_prints_the_schema():
-    assert json.loads(run("exportproject", "--schema"))["title"] == "Set-up of Watchword's projects"
-
-
 @pytest.mark.parametrize("arguments", [(), ("Shop", "--all"), ("Shop", "--schema")])
 def test_exportproject_wants_one_thing(arguments):
-    run("createproject", "Shop")
+    assert json.loads(run("exportproject", "--schema"))["title"] == "Set-up of Watchword's projects"
     with pytest.raises(CommandError, match="Pass projects, or --all, or --schema"):
         run("exportproject", *arguments)
 

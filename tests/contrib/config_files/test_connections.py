@@ -33,15 +33,11 @@ def secret_of(row):
     return decrypt(bytes(row.secret), binding=crypto.connection_secret_binding(row.public_id))
 
 
-def test_connections_are_made_with_their_secrets_and_options():
+def test_connections_are_made_with_their_secrets_and_options_which_no_export_shows():
     apply({"Okta": OKTA, "Hook": OTHER})
     hook, okta = shop().connections.order_by("name")
     assert (okta.name, okta.system, okta.channel, secret_of(okta)) == ("Okta", "okta", "sms", SECRETS["okta"])
     assert (hook.channel, hook.options) == ("", OTHER["options"])
-
-
-def test_what_was_exported_is_already_so_and_holds_no_secret():
-    apply({"Okta": OKTA, "Hook": OTHER})
     text = write(export.file_of(shop()))
     assert "secret: shop_connections_okta" in text
     assert not any(secret in text for secret in SECRETS.values())
@@ -52,7 +48,8 @@ def test_what_was_exported_is_already_so_and_holds_no_secret():
 
 def test_a_change_keeps_the_address_and_what_the_file_does_not_name():
     apply({"Okta": OKTA, "Hook": OTHER})
-    before = {row.name: row.public_id for row in shop().connections.all()}
+    okta = shop().connections.get(name="Okta")
+    plan.apply(document({"Shop": {"settings": {}}}))
     (made,) = apply(
         {"Okta": {"system": "okta", "channel": "voice"}, "Hook": {"system": "generic", "options": {"to": "phone"}}}
     ).projects
@@ -62,24 +59,11 @@ def test_a_change_keeps_the_address_and_what_the_file_does_not_name():
         "connections.Hook.options.header": None,
         "connections.Hook.options.country": None,
     }
-    assert {row.name: row.public_id for row in shop().connections.all()} == before
-    assert secret_of(shop().connections.get(name="Okta")) == SECRETS["okta"]
-
-
-def test_another_secret_is_taken_and_shown_to_nobody():
-    apply({"Okta": OKTA})
     (made,) = apply({"Okta": OKTA}, {"okta": "another-secret-of-okta"}).projects
-    assert [change.path for change in made.changes] == ["connections.Okta.secret"]
+    assert {"connections.Okta.secret", "connections.Hook"} < {change.path for change in made.changes}
     assert "another-secret-of-okta" not in str(made.changes)
-    assert secret_of(shop().connections.get()) == "another-secret-of-okta"
-
-
-def test_what_the_part_lacks_is_removed_and_without_the_part_all_stays():
-    apply({"Okta": OKTA, "Hook": OTHER})
-    plan.apply(document({"Shop": {"settings": {}}}))
-    assert shop().connections.count() == 2
-    apply({"Okta": OKTA})
-    assert [row.name for row in shop().connections.all()] == ["Okta"]
+    after = shop().connections.get()  # the part lacks the other
+    assert (after.public_id, secret_of(after)) == (okta.public_id, "another-secret-of-okta")
 
 
 @pytest.mark.parametrize(

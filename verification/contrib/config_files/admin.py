@@ -6,8 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -27,15 +26,11 @@ from verification.admin.projects.sections import PROJECT
 from verification.contrib.config_files.dump import SCHEMA_PATH, write
 from verification.contrib.config_files.export import file_of
 from verification.contrib.config_files.load import FileRefused, read
-from verification.contrib.config_files.plan import Change, Plan, PlanChanged, apply, plan, secret_names
+from verification.contrib.config_files.plan import Plan, PlanChanged, apply, plan, secret_names
 from verification.contrib.config_files.schema import SECRET_NAME
-from verification.contrib.config_files.showing import is_told, leaves, words
 from verification.core import crypto
 from verification.core.crypto import DecryptionFailed, decrypt, encrypt
 from verification.models import Project, sees_addresses
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
 
 MAX_BYTES = 64 * 1024  # Bytes of a file: it travels encrypted in two forms, and a request has 256 KiB.
 MAX_SECRETS = 50  # Secrets that are asked for beside a difference; more than any project has providers in use.
@@ -92,18 +87,6 @@ class FileForm(forms.Form):
         return values
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeRow:
-    """One difference as the page shows it. ``rows`` are the values of a row that is added."""
-
-    word: StrOrPromise
-    tone: str
-    path: str
-    before: str = ""
-    after: str = ""
-    rows: tuple[tuple[str, str], ...] = ()
-
-
 @skip_reauthentication
 @action(description=gettext_lazy("Configuration file"), icon="description", permissions=["change"], url_path="file")
 def show_file(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -> HttpResponse:
@@ -130,20 +113,15 @@ def apply_file(model_admin: ScopedAdmin, request: HttpRequest, object_id: str) -
     if request.method != "POST":
         return HttpResponseRedirect(_address(project))
     try:
-        text, secrets, digest = _unseal(request, project)
+        held = decrypt(base64.b64decode(request.POST.get("held", "")), binding=_binding(request, project))
+        text, secrets, digest = json.loads(held)
     except (DecryptionFailed, ValueError):
         model_admin.message_user(
             request, _("This page belongs to another session. Choose the file again."), messages.WARNING
         )
         return HttpResponseRedirect(_address(project))
     try:
-        done = apply(
-            read(text),
-            find_secret=secrets.get,
-            only=project,
-            shown=digest,
-            sees_addresses=sees_addresses(request.user, project.pk),
-        )
+        done = apply(read(text), shown=digest, **_options(request, project, secrets))
     except PlanChanged as error:
         model_admin.message_user(request, str(error), messages.WARNING)
         return _show_changes(model_admin, request, project, text, secrets)
@@ -160,29 +138,36 @@ def _show_changes(
 ) -> HttpResponse:
     """Show what a file would change, or why it cannot be applied."""
     names: list[str] = []
+    context: dict[str, Any] = {}
     try:
-        document = read(text)
-        names = [name for name in secret_names(document) if re.fullmatch(SECRET_NAME, name)][:MAX_SECRETS]
-        planned = plan(
-            document,
-            find_secret=secrets.get,
-            only=project,
-            sees_addresses=sees_addresses(request.user, project.pk),
-        )
+        file = read(text)
+        names = [name for name in secret_names(file) if re.fullmatch(SECRET_NAME, name)][:MAX_SECRETS]
+        planned = plan(file, **_options(request, project, secrets))
     except FileRefused as error:
-        context: dict[str, Any] = {"faults": error.faults}
+        context["faults"] = error.faults
     else:
+        found = planned.projects[0]
+        (other_name,) = file["projects"]
         context = {
-            "plan": planned.projects[0],
-            "changes": [_change_row(change) for change in planned.projects[0].changes],
+            "plan": found,
+            "changes": [(*WORDS[change.sign], change) for change in found.changes],
             "loses_credentials": any(
-                change.sign == "-" and change.path.startswith("providers.") for change in planned.projects[0].changes
+                change.sign == "-" and change.path.startswith("providers.") for change in found.changes
             ),
-            "other_name": _other_name(document.value, project),
+            "other_name": "" if other_name == project.name else other_name,
             "held": "" if planned.is_empty else _seal(request, project, text, secrets, planned),
         }
     form = FileForm(initial={"text": text}, names=names)
     return _page(model_admin, request, project, form=form, given=sorted(secrets), asks_secrets=bool(names), **context)
+
+
+def _options(request: HttpRequest, project: Project, secrets: dict[str, str]) -> dict[str, Any]:
+    """Return what a file may do that this user brings."""
+    return {
+        "find_secret": secrets.get,
+        "only": project,
+        "sees_addresses": sees_addresses(request.user, project.pk),
+    }
 
 
 def _page(
@@ -204,17 +189,6 @@ def _page(
     return response
 
 
-def _change_row(change: Change) -> ChangeRow:
-    word, tone = WORDS[change.sign]
-    if change.sign == "-":
-        return ChangeRow(word, tone, change.path)
-    if isinstance(change.after, dict):
-        rows = tuple((name, words(value)) for name, value in leaves(change.after) if is_told(value))
-        return ChangeRow(word, tone, change.path, rows=rows)
-    before = words(change.before) if change.sign == "~" else ""
-    return ChangeRow(word, tone, change.path, before, words(change.after))
-
-
 def _download(project: Project) -> HttpResponse:
     name = _NOT_IN_A_NAME.sub("-", project.name).strip("-").lower() or f"project-{project.pk}"
     return HttpResponse(
@@ -224,28 +198,14 @@ def _download(project: Project) -> HttpResponse:
     )
 
 
-def _other_name(file: dict[str, Any], project: Project) -> str:
-    """Return the name that the file gives the project, where it is another."""
-    name: str = next(iter(file["projects"]))
-    return "" if name == project.name else name
-
-
 def _address(project: Project) -> str:
     return reverse("admin:verification_project_show_file", args=(project.pk,))
 
 
 def _seal(request: HttpRequest, project: Project, text: str, secrets: dict[str, str], planned: Plan) -> str:
     """Return the file with its secrets as the page carries it to the next step: encrypted, for this session alone."""
-    held = json.dumps([text, secrets, planned.digest], ensure_ascii=False)
-    return base64.b64encode(encrypt(held, binding=_binding(request, project))).decode()
-
-
-def _unseal(request: HttpRequest, project: Project) -> tuple[str, dict[str, str], str]:
-    """Raises :class:`DecryptionFailed` or ``ValueError`` for what this session was not given."""
-    text, secrets, digest = json.loads(
-        decrypt(base64.b64decode(request.POST.get("held", "")), binding=_binding(request, project))
-    )
-    return text, secrets, digest
+    held = encrypt(json.dumps([text, secrets, planned.digest], ensure_ascii=False), binding=_binding(request, project))
+    return base64.b64encode(held).decode()
 
 
 def _binding(request: HttpRequest, project: Project) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +13,7 @@ from verification.contrib.config_files import sections
 
 SCHEMA_PATH = "/docs/set-up.schema.json"
 WIDTH = 120  # columns before a text is folded
-_STEP = "  "
+_HEADING = re.compile(r"^( {6})'(# .*)': null$", re.MULTILINE)  # nothing else of a file has this depth and form
 
 
 class _Dumper(yaml.SafeDumper):
@@ -24,48 +25,29 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
+    def represent_text(self, text: str) -> yaml.Node:
+        style = "|" if "\n" in text and not text.endswith("\n") else None
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
-def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    style = "|" if "\n" in text and not text.endswith("\n") else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
-
-_Dumper.add_representer(str, _write_text)
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def write(file: Mapping[str, Any]) -> str:
     """Write the file of :func:`export.file_of`."""
-    lines = [
-        f"# yaml-language-server: $schema={settings.BASE_URL}{SCHEMA_PATH}",
-        "# The file only names secrets. docs/configuration-file.md says how to provide them.",
-        f"watchword: {file['watchword']}",
-        "projects:",
-    ]
-    for name, setup in file["projects"].items():
-        lines.append(_indented(f"{_name(name)}:", 1))
-        for part, values in setup.items():
-            lines.append(_settings(values) if part == "settings" else _indented(_dumped({part: values}), 2))
-    return "\n".join(lines) + "\n"
+    projects = {name: {**setup, "settings": _headed(setup["settings"])} for name, setup in file["projects"].items()}
+    text = yaml.dump({**file, "projects": projects}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
+    head = (
+        f"# yaml-language-server: $schema={settings.BASE_URL}{SCHEMA_PATH}\n"
+        "# The file only names secrets. docs/configuration-file.md says how to provide them.\n"
+    )
+    return head + _HEADING.sub(r"\1\2", text)
 
 
-def _settings(values: Mapping[str, Any]) -> str:
-    lines = [_indented("settings:", 2)]
+def _headed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the title of each group before its settings, as a name that :func:`write` turns into a comment."""
+    found: dict[str, Any] = {}
     for title, fields in sections.SETTINGS_BY_GROUP.items():
         named = {name: values[name] for name in fields if name in values}
-        if named:
-            lines += [_indented(f"# {title}", 3), _indented(_dumped(named), 3)]
-    return "\n".join(lines)
-
-
-def _dumped(value: Any) -> str:
-    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH)
-    return text.rstrip("\n")
-
-
-def _name(name: str) -> str:
-    """Write a key, in quotes where it needs them."""
-    return _dumped({name: 0}).removesuffix(": 0")
-
-
-def _indented(text: str, steps: int) -> str:
-    return "\n".join(_STEP * steps + line if line else line for line in text.split("\n"))
+        found |= {f"# {title}": None, **named} if named else {}
+    return found

@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from itertools import chain, count
+from typing import Any, TypeVar
 
 from django.db import models
 
 from providers import registry
 from verification.contrib.config_files import sections
-from verification.contrib.config_files.apply_alerts import read
 from verification.core.crypto import DecryptionFailed
 from verification.models import AlertService, Project, Provider
+from verification.models.project_settings import SECRETS
+from verification.services.notifications import alert_services
 from verification.services.projects import hosted_page
 from verification.services.projects.settings import secret_of
 from verification.services.providers import price_lists
@@ -36,6 +38,7 @@ class Hidden:
         return "(hidden)"
 
 
+Kind = TypeVar("Kind")
 Writer = Callable[[tuple[str, ...], str], Any]  # from what a secret belongs to and its text to what stands for it
 
 
@@ -44,8 +47,8 @@ def file_of(*projects: Project) -> dict[str, Any]:
 
     A provider's switch is written only where it is off, so that no file resumes what somebody has stopped since.
     """
-    names = References()
-    setups = {project.name: setup_of(project, names.write) for project in projects}
+    taken: set[str] = set()
+    setups = {project.name: setup_of(project, partial(_reference, taken)) for project in projects}
     for setup in setups.values():
         for rows in setup["providers"].values():
             for row in rows.values():
@@ -63,26 +66,33 @@ def setup_of(project: Project, write: Writer) -> dict[str, Any]:
     """Return the set-up with every part, also those that are empty. ``write`` decides what stands for a secret."""
     texts = project.templates.order_by("channel", "language")
     providers = project.providers.order_by("channel", "priority", "id").prefetch_related("sender_rules")
+    entries = project.list_entries.live().order_by("kind", "subject", "value")
+    page = hosted_page.page_of(project) if sections.has_hosted_pages() else None
     return {
         "settings": _settings(project, write),
         "channels": {row.type: _values(row, sections.CHANNEL) for row in project.channels.all()},
         "fallback": [_values(row, sections.STEP) for row in project.fallback_steps.all()],
         "providers": _nested(((row.channel, row.name), _provider(row, write)) for row in providers),
         "texts": _nested(((row.channel, row.language), _values(row, sections.TEXT)) for row in texts),
-        "lists": _lists(project),
+        "lists": {kind.value: {} for kind in sections.SUBJECTS}
+        | _nested(
+            (
+                (row.kind, row.subject, row.value),
+                {name: value for name, value in _values(row, sections.ENTRY).items() if value},
+            )
+            for row in entries
+            if row.subject in sections.SUBJECTS[row.kind]  # type: ignore[index]  # the values of the enumeration
+        ),
         "alerts": {row.name: _alert_service(row, write) for row in project.alert_services.all()},
-        **({"hosted_page": _hosted_page(project)} if sections.has_hosted_pages() else {}),
+        **({"hosted_page": _values(page, sections.HOSTED_PAGE)} if page else {}),
         **{name: part.export(project, write) for name, part in sections.parts_of_apps().items()},
     }
 
 
 def _settings(project: Project, write: Writer) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, field in sections.SETTINGS.items():
-        if not isinstance(field, models.BinaryField):
-            found[name] = _plain(getattr(project, name))
-        elif getattr(project, name):
-            found[name] = write((project.name, name), _opened(partial(secret_of, project, name)))
+    found = _values(project, (name for name in sections.SETTINGS if name not in SECRETS or getattr(project, name)))
+    for name in filter(found.__contains__, SECRETS):
+        found[name] = write((project.name, name), _opened(secret_of, project, name, closed=_UNREADABLE))
     return found
 
 
@@ -94,23 +104,13 @@ def _provider(row: Provider, write: Writer) -> dict[str, Any]:
     return found
 
 
-def _alert_service(row: AlertService, write: Writer) -> dict[str, Any]:
-    address = read(row) or _UNREADABLE
-    values = {name: value for name, value in _values(row, sections.ALERT_SERVICE).items() if name != "name"}
-    return {"kind": row.kind, **values, sections.ADDRESS: write((str(row.project), "alerts", row.name), address)}
-
-
-def _hosted_page(project: Project) -> dict[str, Any]:
-    return _values(hosted_page.page_of(project), sections.HOSTED_PAGE)
-
-
 def _settings_of(row: Provider, write: Writer) -> dict[str, Any]:
     """Return a provider's settings in the order of the adapter. Of a type that is not run here the plain ones."""
     if not is_known(row.type):
         return dict(row.settings)
     adapter = registry.adapter_class(row.type)
     names = sections.secrets_of(adapter)
-    stored = _secrets(row, names)
+    stored = _opened(stored_secrets, row, closed=dict.fromkeys(names, _UNREADABLE))
     found: dict[str, Any] = {}
     for setting in adapter.declared:
         if setting.name not in names:
@@ -120,29 +120,16 @@ def _settings_of(row: Provider, write: Writer) -> dict[str, Any]:
     return found
 
 
-def _secrets(row: Provider, names: tuple[str, ...]) -> dict[str, Any]:
+def _alert_service(row: AlertService, write: Writer) -> dict[str, Any]:
+    address = write((str(row.project), "alerts", row.name), alert_services.secret_of(row) or _UNREADABLE)
+    return {"kind": row.kind, **_values(row, sections.ALERT_SERVICE), sections.ADDRESS: address}
+
+
+def _opened(read: Callable[..., Kind], *arguments: Any, closed: Kind) -> Kind:
     try:
-        return stored_secrets(row)
+        return read(*arguments)
     except DecryptionFailed:
-        return dict.fromkeys(names, _UNREADABLE)
-
-
-def _opened(read: Callable[[], str]) -> str:
-    try:
-        return read()
-    except DecryptionFailed:
-        return _UNREADABLE
-
-
-def _lists(project: Project) -> dict[str, Any]:
-    """Return the live entries. Those about recipients are left out: they are people."""
-    found: dict[str, Any] = {kind.value: {} for kind in sections.SUBJECTS}
-    for entry in project.list_entries.live().order_by("kind", "subject", "value"):
-        if entry.subject in sections.SUBJECTS[entry.kind]:  # type: ignore[index]  # the values of the enumeration
-            found[entry.kind].setdefault(entry.subject, {})[entry.value] = {
-                name: value for name, value in _values(entry, sections.ENTRY).items() if value
-            }
-    return found
+        return closed
 
 
 def _values(row: models.Model, fields: Iterable[str]) -> dict[str, Any]:
@@ -158,26 +145,21 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, list) else value
 
 
-def _nested(rows: Iterable[tuple[tuple[str, str], Any]]) -> dict[str, Any]:
+def _nested(rows: Iterable[tuple[tuple[str, ...], Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for (outer, inner), value in rows:
-        found.setdefault(outer, {})[inner] = value
+    for (*names, last), value in rows:
+        inner = found
+        for name in names:
+            inner = inner.setdefault(name, {})
+        inner[last] = value
     return found
 
 
-class References:
-    """Gives each secret of a file a name of its own, which tells what it is for."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def write(self, belongs_to: tuple[str, ...], text: str) -> dict[str, str]:
-        words = (_NOT_IN_A_NAME.sub("_", part.lower()).strip("_") for part in belongs_to)
-        name = "_".join(word for word in words if word)[:90]
-        name = name if name[:1].isalpha() else f"secret_{name}"
-        number, found = 1, name
-        while found in self._taken:
-            number += 1
-            found = f"{name}_{number}"
-        self._taken.add(found)
-        return {sections.SECRET: found}
+def _reference(taken: set[str], belongs_to: tuple[str, ...], text: str) -> dict[str, str]:
+    """Give a secret of a file a name of its own, which tells what it is for."""
+    words = (_NOT_IN_A_NAME.sub("_", part.lower()).strip("_") for part in belongs_to)
+    name = "_".join(word for word in words if word)[:90]
+    name = name if name[:1].isalpha() else f"secret_{name}"
+    found = next(each for each in chain([name], (f"{name}_{n}" for n in count(2))) if each not in taken)
+    taken.add(found)
+    return {sections.SECRET: found}

@@ -14,20 +14,11 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils.translation import gettext as _
 
+from verification.contrib.config_files import apply as parts
 from verification.contrib.config_files import export, schema, sections
-from verification.contrib.config_files.apply import (
-    ApplyContext,
-    Finder,
-    apply_channels,
-    apply_fallback,
-    apply_hosted_page,
-    apply_lists,
-    apply_settings,
-    apply_texts,
-)
-from verification.contrib.config_files.apply_alerts import apply_alerts
-from verification.contrib.config_files.apply_providers import apply_providers
-from verification.contrib.config_files.load import Document, Fault, FileRefused, Path, dotted
+from verification.contrib.config_files.apply import ApplyContext, Finder
+from verification.contrib.config_files.apply_providers import apply_alerts, apply_providers
+from verification.contrib.config_files.load import Fault, FileRefused, Path, dotted
 from verification.core.errors import UserError
 from verification.models import Project, bounds
 from verification.services.projects.projects import create_bare_project, find_project
@@ -35,25 +26,18 @@ from verification.services.providers.routing import require_routing
 from verification.services.records import audit
 
 _PARTS: dict[str, Callable[[ApplyContext, Any, Path], None]] = {  # in the order in which one may need the other
-    "settings": apply_settings,
-    "channels": apply_channels,
+    "settings": parts.apply_settings,
+    "channels": parts.apply_channels,
     "providers": apply_providers,
-    "fallback": apply_fallback,
-    "texts": apply_texts,
-    "lists": apply_lists,
+    "fallback": parts.apply_fallback,
+    "texts": parts.apply_texts,
+    "lists": parts.apply_lists,
     "alerts": apply_alerts,
-    "hosted_page": apply_hosted_page,
+    "hosted_page": parts.apply_hosted_page,
 }
-
-
+_GROUPS = {"providers": 2, "texts": 2, "lists": 3, "alerts": 1, "connections": 1}  # names above the rows of a part
 TURN_LOCK = 7_294_007  # an advisory lock of our own
-_GROUPS = {
-    "providers": 2,
-    "texts": 2,
-    "lists": 3,
-    "alerts": 1,
-    "connections": 1,
-}  # how deep the names of a part stand above its rows
+LONGEST = 200  # characters of a value that are shown; an owner's text may be longer than a screen is wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +53,21 @@ class Change:
         if self.before is None:
             return "+"
         return "-" if self.after is None else "~"
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """The values of a row that is added, in words: what is empty goes without saying."""
+        if self.sign == "-" or not isinstance(self.after, dict):
+            return []
+        return [(name, words(value)) for name, value in leaves(self.after) if value not in ("", None, [], {})]
+
+    @property
+    def old(self) -> str:
+        return words(self.before) if self.sign == "~" else ""
+
+    @property
+    def new(self) -> str:
+        return "" if self.sign == "-" or isinstance(self.after, dict) else words(self.after)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +96,18 @@ class Plan:
     def as_dict(self) -> dict[str, Any]:
         return {"projects": [asdict(project) for project in self.projects]}
 
+    def lines(self) -> Iterator[str]:
+        """Write it for people: a heading for each project that differs, and a line for each value."""
+        for project in self.projects:
+            if project.is_new or project.changes:
+                yield f"{project.project}{' (new)' if project.is_new else ''}"
+            for change in project.changes:
+                values = " → ".join(filter(None, [change.old, change.new]))
+                yield f"  {change.sign} {change.path}{': ' if values else ''}{values}"
+                yield from (f"      {name}: {value}" for name, value in change.rows)
+        if kept := sum(len(project.kept_secrets) for project in self.projects):
+            yield _("Secrets not provided, whose stored values are kept: {kept}").format(kept=kept)
+
 
 class PlanChanged(UserError):
     """The file would not change what was shown any more. ``plan`` is what it would change now."""
@@ -110,137 +121,94 @@ def no_secrets(name: str) -> None:
     """Find no secret: those that are stored stay."""
 
 
-def plan(
-    document: Document,
-    *,
-    find_secret: Finder = no_secrets,
-    only: Project | None = None,
-    sees_addresses: bool = True,
-) -> Plan:
+def plan(file: Any, **options: Any) -> Plan:
     """Return what applying the file would change. Nothing is changed. Raises :class:`FileRefused`.
 
-    ``only`` is the one project that the file may be about, whatever name the file gives it. Who does not see whole
-    recipients has no file let events tell them.
+    The options are those of :func:`apply`, but for ``shown``.
     """
     with transaction.atomic():
-        found = _bring(document, find_secret, only, is_trial=True, sees_addresses=sees_addresses)
+        found = _bring(file, is_trial=True, **options)
         transaction.set_rollback(True)
     return found
 
 
-def apply(
-    document: Document,
-    *,
-    find_secret: Finder = no_secrets,
-    only: Project | None = None,
-    shown: str = "",
-    sees_addresses: bool = True,
-) -> Plan:
+def apply(file: Any, *, shown: str = "", **options: Any) -> Plan:
     """Bring every project of the file to what it says, in one transaction, and return what has changed.
 
-    ``shown`` is the digest of the plan that somebody has agreed to. Raises :class:`FileRefused` and
-    :class:`PlanChanged`; then nothing is changed.
+    ``shown`` is the digest of the plan that somebody has agreed to, ``find_secret`` knows the secrets, and ``only`` is
+    the one project that the file may be about, whatever name the file gives it. Without ``sees_addresses`` no file lets
+    events tell whole recipients. Raises :class:`FileRefused` and :class:`PlanChanged`; then nothing is changed.
     """
     with transaction.atomic():
-        found = _bring(document, find_secret, only, is_trial=False, sees_addresses=sees_addresses)
+        found = _bring(file, is_trial=False, **options)
         if shown and found.digest != shown:
             raise PlanChanged(found)
     return found
 
 
-def secret_names(document: Document) -> list[str]:
+def secret_names(file: Any) -> list[str]:
     """List the secrets that a file names, each once, in its order."""
-    return list(dict.fromkeys(_references(document.value)))
+    return list(dict.fromkeys(_references(file)))
 
 
 def _bring(
-    document: Document, find_secret: Finder, only: Project | None, *, is_trial: bool, sees_addresses: bool
+    file: Any,
+    *,
+    is_trial: bool,
+    find_secret: Finder = no_secrets,
+    only: Project | None = None,
+    sees_addresses: bool = True,
 ) -> Plan:
-    if found := schema.faults(document):
-        raise document.refusal(*found)
-    wanted: dict[str, Any] = document.value["projects"]
+    if found := schema.faults(file):
+        raise FileRefused(*found)
+    wanted: dict[str, Any] = file["projects"]
     if only is not None and len(wanted) != 1:
-        raise document.refusal(Fault(("projects",), _("this page only accepts a file with one project.")))
-    if only is None:
-        _take_turn()
-    rows = {name: only or _find(document, name) for name in wanted}
+        raise FileRefused(Fault(("projects",), _("this page only accepts a file with one project.")))
+    if only is None:  # others wait who apply files for any project, so that no two make a project of one name
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [TURN_LOCK])
+    rows: dict[str, Project | None] = dict.fromkeys(wanted, only)
+    for name in wanted if only is None else ():
+        with ApplyContext.judging(("projects", name)):
+            is_there = Project.objects.filter(name=name, deleted_at=None).exists()
+            rows[name] = find_project(name) if is_there else None
     for project in sorted(filter(None, rows.values()), key=lambda row: row.pk):  # in one order, as others may apply too
         bounds.lock(project)
         project.refresh_from_db()
-    return Plan(
-        tuple(
-            _apply_project(document, name, row, find_secret, is_trial=is_trial, sees_addresses=sees_addresses)
-            for name, row in rows.items()
-        )
-    )
+    plans = []
+    for name, row in rows.items():
+        with ApplyContext.judging(("projects", name)):
+            context = ApplyContext(row or create_bare_project(name), find_secret, is_trial, sees_addresses)
+        plans.append(_apply_project(context, wanted[name], ("projects", name), is_new=row is None))
+    return Plan(tuple(plans))
 
 
-def _take_turn() -> None:
-    """Have others who apply files for any project wait, so that no two make a project of one name."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [TURN_LOCK])
-
-
-def _find(document: Document, name: str) -> Project | None:
-    """Return the project of this name, or None for one that is to be made."""
-    if not Project.objects.filter(name=name, deleted_at=None).exists():
-        return None
-    try:
-        return find_project(name)
-    except UserError as error:
-        raise document.refusal(Fault(("projects", name), str(error))) from None
-
-
-def _apply_project(
-    document: Document,
-    name: str,
-    row: Project | None,
-    find_secret: Finder,
-    *,
-    is_trial: bool,
-    sees_addresses: bool,
-) -> ProjectPlan:
-    path: Path = ("projects", name)
-    if row is None:
-        try:
-            project = create_bare_project(name)
-        except UserError as error:
-            raise document.refusal(Fault(path, str(error))) from None
-    else:
-        project = row
+def _apply_project(context: ApplyContext, wanted: Mapping[str, Any], path: Path, *, is_new: bool) -> ProjectPlan:
+    project = context.project
     before = export.state_of(project)
-    context = ApplyContext(project, document, find_secret, is_trial, sees_addresses)
-    wanted = document.value["projects"][name]
     of_apps = {name: part.apply for name, part in sections.parts_of_apps().items()}
     for part, bring in (_PARTS | of_apps).items():
         if part in wanted:
             bring(context, wanted[part], (*path, part))
-    _require_channels(context, wanted, path)
-    for channel in context.routed:  # judged last, as the file may bring the prices too
-        with context.judging((*path, "channels", channel.type, "routing")):
-            require_routing(channel)
+    for channel, providers in wanted.get("providers", {}).items() if "channels" in wanted else ():
+        if providers and channel not in wanted["channels"]:  # bringing them has made it again
+            raise context.refuse((*path, "providers", channel), _("the file lists the channels, but not this one."))
+    for row in context.routed:  # judged last, as the file may bring the prices too
+        with context.judging((*path, "channels", row.type, "routing")):
+            require_routing(row)
     changes = tuple(differences(before, export.state_of(Project.objects.get(pk=project.pk))))
-    if (changes or row is None) and not is_trial:
+    if (changes or is_new) and not context.is_trial:
         number = f"{len(changes)} {'change' if len(changes) == 1 else 'changes'}"
         audit.record(f"applied a set-up file ({number})", row=project, project=project, label=project.name)
-    return ProjectPlan(project.name, row is None, changes, tuple(context.kept))
-
-
-def _require_channels(context: ApplyContext, wanted: Mapping[str, Any], path: Path) -> None:
-    """Refuse a file that lists the channels without one that its own providers serve, and so would make anew."""
-    if "channels" not in wanted:
-        return
-    for channel, providers in wanted.get("providers", {}).items():
-        if providers and channel not in wanted["channels"]:
-            raise context.refuse((*path, "providers", channel), _("the file lists the channels, but not this one."))
+    return ProjectPlan(project.name, is_new, changes, tuple(context.kept))
 
 
 def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Change]:
     """Compare two set-ups, down to where one of them ends."""
-    if path and len(path) <= _GROUPS.get(str(path[0]), 0):
+    if path and len(path) <= _GROUPS.get(path[0], 0):
         before, after = before or {}, after or {}
     if isinstance(before, dict) and isinstance(after, dict):
-        for name in [*before, *(name for name in after if name not in before)]:
+        for name in before | after:
             yield from differences(before.get(name), after.get(name), (*path, name))
     elif before != after:
         yield Change(dotted(path), _shown(before), _shown(after))
@@ -253,16 +221,33 @@ def _shown(value: Any) -> Any:
     return str(value) if isinstance(value, export.Hidden) else value
 
 
-def _references(value: Any) -> Iterator[str]:
+def leaves(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+    """List the values of a row, those within values by their path."""
+    for name, value in values.items():
+        if isinstance(value, dict) and value:
+            yield from leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}", value
+
+
+def words(value: Any) -> str:
+    """Write one value in one line."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        return "none"
     if isinstance(value, list):
-        for item in value:
-            yield from _references(item)
+        text = ", ".join(map(words, value)) or "none"
     elif isinstance(value, dict):
-        if value.keys() == {sections.SECRET} and isinstance(value[sections.SECRET], str):
-            yield value[sections.SECRET]
-            return
-        for item in value.values():
+        text = ", ".join(f"{name} {words(item)}" for name, item in value.items()) or "none"
+    else:
+        text = str(value).replace("\n", "⏎") or "empty"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict) and isinstance(name := value.get(sections.SECRET), str) and len(value) == 1:
+        yield name
+    elif isinstance(value, (dict, list)):
+        for item in value.values() if isinstance(value, dict) else value:
             yield from _references(item)
-
-
-__all__ = ["Change", "FileRefused", "Plan", "PlanChanged", "apply", "differences", "plan", "secret_names"]

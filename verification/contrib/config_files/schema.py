@@ -16,10 +16,11 @@ from django.utils.translation import gettext_lazy
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError
 
+from providers import registry
 from providers.base import Adapter, Setting, SettingKind
 from providers.registry import MAX_TEXT_LENGTH
 from verification.contrib.config_files import sections
-from verification.contrib.config_files.load import Document, Fault
+from verification.contrib.config_files.load import Fault
 from verification.models import ChannelType, Project, Provider
 from verification.models.audit import Field
 from verification.services.providers.price_lists import MAX_LINES
@@ -39,16 +40,37 @@ _REFERENCE: Schema = {
     "required": [sections.SECRET],
     "additionalProperties": False,
 }
+_LONGEST_NAME = max(model._meta.get_field("name").max_length or 0 for model in (Project, Provider))
 _ADDRESS = (
     "The webhook's address or the bot's token, by the name under which the machine that applies the file finds it."
 )
 _KINDS = {  # of JSON, in words for people
-    "object": gettext_lazy("this must consist of names with values"),
-    "array": gettext_lazy("this must be a list"),
-    "string": gettext_lazy("this must be text; put numbers in quotes"),
-    "integer": gettext_lazy("enter a whole number"),
-    "number": gettext_lazy("this must be a number"),
-    "boolean": gettext_lazy("enter true or false"),
+    "object": gettext_lazy("this must consist of names with values."),
+    "array": gettext_lazy("this must be a list."),
+    "string": gettext_lazy("this must be text; put numbers in quotes."),
+    "integer": gettext_lazy("enter a whole number."),
+    "number": gettext_lazy("this must be a number."),
+    "boolean": gettext_lazy("enter true or false."),
+}
+_BOUNDS = {
+    "const": gettext_lazy("{asked} is expected, the format version that this installation reads."),
+    "minimum": gettext_lazy("the minimum is {asked:,}."),
+    "maximum": gettext_lazy("the maximum is {asked:,}."),
+    "maxLength": gettext_lazy("at most {asked:,} characters are allowed."),
+    "maxItems": gettext_lazy("at most {asked:,} entries are allowed."),
+    "minLength": gettext_lazy("this must not be empty."),
+    "pattern": gettext_lazy("enter a name of up to 100 letters, digits and _ that starts with a letter."),
+}
+_TYPES: dict[type[Field], Schema] = {
+    models.BooleanField: {"type": "boolean"},
+    models.IntegerField: {"type": "integer"},
+    models.FloatField: {"type": "number"},
+    models.DateTimeField: {"type": "string", "format": "date-time"},
+}
+_VALIDATORS: dict[Any, str] = {
+    MinValueValidator: "minimum",
+    MaxValueValidator: "maximum",
+    ArrayMaxLengthValidator: "maxItems",
 }
 
 
@@ -99,12 +121,8 @@ def of_field(field: Field) -> Schema:
     if field.choices:
         found["enum"] = [value for value, _ in field.flatchoices]
     for validator in field.validators:
-        if isinstance(validator, MinValueValidator):
-            found["minimum"] = validator.limit_value
-        elif isinstance(validator, MaxValueValidator):
-            found["maximum"] = validator.limit_value
-        elif isinstance(validator, ArrayMaxLengthValidator):
-            found["maxItems"] = validator.limit_value
+        if name := _VALIDATORS.get(type(validator)):
+            found[name] = validator.limit_value  # type: ignore[attr-defined]  # each of them has one
     if field.null:
         found["type"] = [found["type"], "null"]
     if field.help_text:
@@ -117,18 +135,11 @@ def of_field(field: Field) -> Schema:
 def _kind_of(field: Field) -> Schema:
     if isinstance(field, ArrayField):
         return {"type": "array", "items": of_field(field.base_field)}
-    if isinstance(field, models.BooleanField):
-        return {"type": "boolean"}
-    if isinstance(field, models.IntegerField):
-        return {"type": "integer"}
-    if isinstance(field, models.FloatField):
-        return {"type": "number"}
-    if isinstance(field, models.DateTimeField):
-        return {"type": "string", "format": "date-time"}
-    found: Schema = {"type": "string"}
-    if field.max_length:
-        found["maxLength"] = field.max_length
-    return found if field.blank else {**found, "minLength": 1}
+    for kind, found in _TYPES.items():
+        if isinstance(field, kind):
+            return dict(found)
+    longest = {"maxLength": field.max_length} if field.max_length else {}
+    return {"type": "string", **longest, **({} if field.blank else {"minLength": 1})}
 
 
 def _object(properties: Mapping[str, Schema]) -> Schema:
@@ -141,12 +152,11 @@ def _of(fields: Mapping[str, Field]) -> Schema:
 
 def _rows(row: Schema) -> Schema:
     """Return the schema of rows under the names by which they are known."""
-    most = max(field.max_length or 0 for field in map(_name_field, (Project, Provider)))
-    return {"type": "object", "propertyNames": {"minLength": 1, "maxLength": most}, "additionalProperties": row}
-
-
-def _name_field(model: type[models.Model]) -> Any:
-    return model._meta.get_field("name")
+    return {
+        "type": "object",
+        "propertyNames": {"minLength": 1, "maxLength": _LONGEST_NAME},
+        "additionalProperties": row,
+    }
 
 
 def _step() -> Schema:
@@ -157,108 +167,83 @@ def _step() -> Schema:
 
 def _provider(channel: str) -> Schema:
     """Return the schema of a channel's providers: the settings follow the type."""
-    adapters = sections.adapters_of(channel)
-    own = {name: of_field(field) for name, field in sections.PROVIDER.items()}
-    own |= {"type": {"enum": [adapter.type for adapter in adapters]}, "settings": {"type": "object"}}
-    own["prices"] = _prices()
-    if channel in sections.WITH_SENDERS:
-        own["senders"] = _rows({"$ref": "#/$defs/sender"})
-    return {**_object(own), "required": ["type"], "allOf": [_settings_of(adapter) for adapter in adapters]}
+    adapters = registry.for_channel(channel)
+    own = _of(sections.PROVIDER)
+    own["properties"] |= {
+        "type": {"enum": [adapter.type for adapter in adapters]},
+        "settings": {"type": "object"},
+        "prices": {
+            "description": "The whole price list: a prefix, a country or default, where needed with its first day as in"
+            " DE from 2027-01-01; and what a message or a segment costs there, such as 0.0401 EUR segment.",
+            "type": "object",
+            "additionalProperties": {"type": "string"},
+            "maxProperties": MAX_LINES,
+        },
+        **({"senders": _rows({"$ref": "#/$defs/sender"})} if channel in sections.WITH_SENDERS else {}),
+    }
+    return {**own, "required": ["type"], "allOf": [_settings_of(adapter) for adapter in adapters]}
 
 
 def _alert_service() -> Schema:
-    own = {name: of_field(field) for name, field in sections.ALERT_SERVICE.items() if name != "name"}
-    own |= {
+    found = _of(sections.ALERT_SERVICE)
+    found["properties"] |= {
         "kind": {"enum": list(sections.ALERT_KINDS)},
         sections.ADDRESS: {**_REFERENCE, "type": "object", "description": _ADDRESS},
     }
-    return {**_object(own), "required": ["kind"]}
-
-
-def _prices() -> Schema:
-    return {
-        "description": "The whole price list: a prefix, a country or default, where needed with its first day as in DE"
-        " from 2027-01-01; and what a message or a segment costs there, such as 0.0401 EUR segment.",
-        "type": "object",
-        "additionalProperties": {"type": "string"},
-        "maxProperties": MAX_LINES,
-    }
+    return {**found, "required": ["kind"]}
 
 
 def _settings_of(adapter: type[Adapter]) -> Schema:
+    settings = _object({setting.name: _of_setting(setting) for setting in adapter.declared})
     return {
         "if": {"properties": {"type": {"const": adapter.type}}, "required": ["type"]},
-        "then": {
-            "properties": {"settings": _object({setting.name: _of_setting(setting) for setting in adapter.declared})}
-        },
+        "then": {"properties": {"settings": settings}},
     }
 
 
 def _of_setting(setting: Setting) -> Schema:
-    described = {"title": str(setting.label), **({"description": str(setting.help)} if setting.help else {})}
-    default = {} if setting.default == "" else {"default": setting.default}
+    if setting.kind is SettingKind.SECRET:
+        return {**_REFERENCE, "title": str(setting.label)}
+    found: Schema = {"title": str(setting.label), **({"description": str(setting.help)} if setting.help else {})}
     match setting.kind:
-        case SettingKind.SECRET:
-            return {**_REFERENCE, "title": str(setting.label)}
         case SettingKind.BOOLEAN:
-            return {**described, "type": "boolean", **default}
+            found["type"] = "boolean"
         case SettingKind.NUMBER:
-            return {**described, "type": "integer", **default}
+            found["type"] = "integer"
         case SettingKind.CHOICE:
-            return {**described, "enum": ["", *(value for value, _ in setting.choices)], **default}
-    return {**described, "type": "string", "maxLength": MAX_TEXT_LENGTH, **default}
+            found["enum"] = ["", *(value for value, _ in setting.choices)]
+        case _:
+            found |= {"type": "string", "maxLength": MAX_TEXT_LENGTH}
+    return found if setting.default == "" else {**found, "default": setting.default}
 
 
-# --- faults --------------------------------------------------------------------------------------------------------
-
-
-def faults(document: Document) -> list[Fault]:
+def faults(file: Any) -> list[Fault]:
     """List in which ways a file is not what the schema asks for, up to a bound: a small file may hold thousands.
 
     No sentence repeats a value, which may be a secret.
     """
-    errors = Draft202012Validator(schema()).iter_errors(document.value)
+    errors = Draft202012Validator(schema()).iter_errors(file)
     found = islice((fault for error in errors for fault in _of_error(error)), MOST_FAULTS)
     return list(dict.fromkeys(found))
 
 
 def _of_error(error: ValidationError) -> Iterator[Fault]:
-    path, asked, schema = tuple(error.absolute_path), error.validator_value, error.schema
-    match error.validator:
-        case "additionalProperties":
-            known = list(schema.get("properties", ()))
-            for name in (name for name in error.instance if name not in known):
-                yield Fault((*path, name), _unknown(name, known))
-        case "required":
-            for name in set(asked) - error.instance.keys():
-                yield Fault(path, _("{name} is missing.").format(name=name))
-        case "type" if sections.SECRET in schema.get("properties", ()):
-            yield Fault(path, _("do not write secrets into the file; write {secret: NAME} instead."))
-        case "type":
-            yield Fault(path, f"{_KINDS[asked if isinstance(asked, str) else asked[0]]}.")
-        case "const":
-            yield Fault(
-                path,
-                _("{asked} is expected, the format version that this installation reads.").format(asked=asked),
-            )
-        case "enum":
-            yield Fault(
-                path,
-                _("enter one of {names}.").format(names=", ".join(str(value) or "an empty text" for value in asked)),
-            )
-        case "minimum" | "maximum":
-            yield Fault(path, f"the {'minimum' if error.validator == 'minimum' else 'maximum'} is {asked:,}.")
-        case "maxLength" | "maxItems":
-            yield Fault(
-                path,
-                f"at most {asked:,} {('characters' if error.validator == 'maxLength' else 'entries')} are allowed.",
-            )
-        case "minLength":
-            yield Fault(path, _("this must not be empty."))
-        case "pattern":
-            yield Fault(path, _("enter a name of up to 100 letters, digits and _ that starts with a letter."))
-        case _:
-            yield Fault(path, _("this does not match the schema."))
+    path, asked, rule = tuple(error.absolute_path), error.validator_value, str(error.validator)
+    if rule == "additionalProperties":
+        known = list(error.schema.get("properties", ()))
+        yield from (Fault((*path, name), _unknown(name, known)) for name in error.instance if name not in known)
+    elif rule == "required":
+        missing = (name for name in asked if name not in error.instance)
+        yield from (Fault(path, _("{name} is missing.").format(name=name)) for name in missing)
+    elif rule == "type" and sections.SECRET in error.schema.get("properties", ()):
+        yield Fault(path, _("do not write secrets into the file; write {secret: NAME} instead."))
+    elif rule == "type":
+        yield Fault(path, str(_KINDS[asked if isinstance(asked, str) else asked[0]]))
+    elif rule == "enum":
+        names = ", ".join(str(value) or "an empty text" for value in asked)
+        yield Fault(path, _("enter one of {names}.").format(names=names))
+    else:
+        yield Fault(path, str(_BOUNDS.get(rule, _("this does not match the schema."))).format(asked=asked))
 
 
 def _unknown(name: str, known: list[str]) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 
 from django.apps import apps
 
-from providers import registry
 from providers.base import Adapter, SettingKind
 from verification.models import (
     AlertService,
@@ -54,7 +53,7 @@ PROVIDER = PROVIDER_FIELDS
 SENDER = fields_of(SenderRule, "provider", "prefix")
 STEP = fields_of(FallbackStep, "project", "position")
 TEXT = fields_of(MessageTemplate, "project", "channel", "language")
-ALERT_SERVICE = fields_of(AlertService, "project", "kind")
+ALERT_SERVICE = fields_of(AlertService, "project", "kind", "name")
 # A logo is a picture, and stands in no file.
 HOSTED_PAGE = {name: field for name, field in fields_of(HostedPage, "project").items() if name in hosted_page.SETTABLE}
 ENTRY = fields_of(ListEntry, "project", "kind", "subject", "value", "created_at")
@@ -77,11 +76,6 @@ def parts_of_apps() -> dict[str, Any]:
     """Return the parts that installed apps add, by name: each with ``schema``, ``export`` and ``apply``."""
     configs: list[Any] = [config for config in apps.get_app_configs() if hasattr(config, "set_up_part")]
     return {config.set_up_part: config.set_up() for config in configs}
-
-
-def adapters_of(channel: str) -> list[type[Adapter]]:
-    """Return the adapters that serve a channel here."""
-    return registry.for_channel(channel)
 
 
 def secrets_of(adapter: type[Adapter]) -> tuple[str, ...]:

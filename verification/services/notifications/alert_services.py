@@ -66,6 +66,14 @@ def seal(service: AlertService, secret: str) -> bytes:
     return encrypt(secret, binding=crypto.alert_service_binding(service.uuid))
 
 
+def secret_of(service: AlertService) -> str:
+    """Return the stored address or token; empty where no key opens it."""
+    try:
+        return decrypt(bytes(service.secret), binding=crypto.alert_service_binding(service.uuid))
+    except DecryptionFailed:
+        return ""
+
+
 def require_room_for_service(project: Project) -> None:
     """Raises :class:`UserError` where the project has as many as it may. Call it in the transaction of the insert."""
     refusal = _(
@@ -95,9 +103,8 @@ def send_to_all(project: Project, already: list[int], *, title: str, text: str) 
 
 
 def _try(service: AlertService, title: str, text: str) -> str:
-    try:
-        secret = decrypt(bytes(service.secret), binding=crypto.alert_service_binding(service.uuid))
-    except DecryptionFailed:
+    secret = secret_of(service)
+    if not secret:
         return _("its address cannot be decrypted; is a key missing from ENCRYPTION_KEYS?")
     try:
         with bulkhead(service.project_id):

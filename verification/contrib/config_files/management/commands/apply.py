@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +12,11 @@ from django.core.management.base import CommandError, CommandParser
 
 from verification.contrib.config_files.load import MAX_BYTES, FileRefused, read
 from verification.contrib.config_files.plan import Plan, apply, plan
-from verification.contrib.config_files.showing import lines_of
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, cell_of, content_of
 
 VARIABLE = "WATCHWORD_SECRET_"  # before the name of a secret: no file asks for a variable that is something else
 DIFFERS = 2  # the exit status of --dry-run where something would change
-_NAME = re.compile(r"[A-Za-z0-9_]+")
 
 
 class Command(WatchwordCommand):
@@ -50,7 +48,7 @@ class Command(WatchwordCommand):
     def handle(self, *, file: str, dry_run: bool, yes: bool, secrets: str | None, json: bool, **_: Any) -> None:
         if dry_run and yes:
             raise UserError("--dry-run changes nothing, so there is nothing to confirm: leave out --yes.")
-        find = Secrets(secrets)
+        find = finder(secrets)
         try:
             document = read(content_of(file, max_bytes=MAX_BYTES))
             planned = plan(document, find_secret=find)
@@ -69,39 +67,35 @@ class Command(WatchwordCommand):
             raise UserError(
                 "There is no terminal to ask for confirmation. Pass --yes to apply it, or --dry-run to see the changes."
             )
-        self.stdout.write("\n".join(map(cell_of, lines_of(planned))))
+        self.stdout.write("\n".join(map(cell_of, planned.lines())))
         if input("Apply this? [y/N] ").strip().lower() not in ("y", "yes"):
             raise UserError("Nothing changed.")
         return True
 
 
-class Secrets:
-    """Finds secrets by name: in the folder that was given, or else in the environment."""
+def finder(folder: str | None) -> Callable[[str], str | None]:
+    """Return what finds secrets by name: in the folder that was given, or else in the environment."""
+    if folder is not None and not Path(folder).is_dir():
+        raise UserError(f"--secrets: there is no folder {folder}.")
 
-    def __init__(self, folder: str | None) -> None:
-        self.folder = None if folder is None else Path(folder)
-        if self.folder is not None and not self.folder.is_dir():
-            raise UserError(f"--secrets: there is no folder {folder}.")
-
-    def __call__(self, name: str) -> str | None:
-        if not _NAME.fullmatch(name):  # the schema asks for it too; no name leads out of the folder
-            return None
-        if self.folder is None:
+    def find(name: str) -> str | None:  # the schema has judged the name: none leads out of the folder
+        if folder is None:
             return os.environ.get(f"{VARIABLE}{name.upper()}")
-        path = self.folder / name
-        if not path.is_file():
-            return None
         try:
-            return path.read_text().removesuffix("\n")
+            return Path(folder, name).read_text().removesuffix("\n")
+        except (FileNotFoundError, IsADirectoryError):
+            return None
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not text"
             raise UserError(f"--secrets: cannot read {name}: {reason}.") from None
+
+    return find
 
 
 def text_of(planned: Plan, is_applied: bool, file: str) -> str:
     if planned.is_empty:
         return f"Everything matches {file}: nothing to change."
-    lines = [cell_of(line) for line in lines_of(planned)]
+    lines = [cell_of(line) for line in planned.lines()]
     if not is_applied:
         return "\n".join([*lines, "Nothing changed: this is what apply would do."])
     lines.append("Applied.")
