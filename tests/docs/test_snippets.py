@@ -25,13 +25,17 @@ from tests.snippets import PAGES, ROOT, blocks, commands, lines, prose, words
 from verification.api.reference.views import description
 from verification.api.serializers.fields import ULID
 from verification.management.commands.setproject import OF_PAGE
+from verification.models import ChannelType
 from verification.models.project_settings import SETTABLE
 from verification.services.projects import hosted_page
+from verification.services.projects.settings import CHANNEL_SETTABLE
 from verification.services.providers import price_lists
 
 # What a page shows and a test runs whole. The test's own text names the page.
 RUN = {
     ("docs/demo.md", "ini"): "tests/contrib/public_demo/test_public_demo.py",
+    ("docs/engineering/scale.md", "ini"): "tests/servers/pgbouncer.py",
+    ("docs/engineering/scale.md", "sql"): "tests/faults/database/test_pgbouncer.py",
     ("docs/first-code.md", "go"): "tests/docs/test_first_code.py",
     ("docs/first-code.md", "java"): "tests/docs/test_first_code.py",
     ("docs/first-code.md", "php"): "tests/docs/test_first_code.py",
@@ -39,8 +43,6 @@ RUN = {
     ("docs/manual-sends.md", "go"): "tests/docs/test_recipes.py",
     ("docs/manual-sends.md", "java"): "tests/docs/test_recipes.py",
     ("docs/manual-sends.md", "php"): "tests/docs/test_recipes.py",
-    ("docs/operate.md", "ini"): "tests/servers/pgbouncer.py",
-    ("docs/operate.md", "sql"): "tests/faults/database/test_pgbouncer.py",
     ("docs/providers/kannel.md", "conf"): "tests/faults/providers/test_kannel_service.py",
     ("docs/typescript.md", "ts"): "tests/clients/test_client_code.py",
 }
@@ -75,7 +77,11 @@ def test_a_page_without_a_language_or_with_an_open_block_is_found():
         assert len(fences) == 2 * len(blocks(page)), page
 
 
-SETTINGS = {*SETTABLE, *(f"{OF_PAGE}{name}" for name in hosted_page.SETTABLE)}
+SETTINGS = {
+    *SETTABLE,
+    *(f"{OF_PAGE}{name}" for name in hosted_page.SETTABLE),
+    *(f"{channel}.{name}" for channel in ChannelType.values for name in CHANNEL_SETTABLE),
+}
 
 # --- commands ------------------------------------------------------------------------------------------------------
 

@@ -31,8 +31,8 @@ auth_file = {users}
 {shown}
 {more}
 """
-# What docs/operate.md shows, with the size of a pool that a test asks for.
-SHOWN = block("docs/operate.md", "ini").replace("[pgbouncer]\n", "")
+# What docs/engineering/scale.md shows, with the size of a pool that a test asks for.
+SHOWN = block("docs/engineering/scale.md", "ini").replace("[pgbouncer]\n", "")
 
 
 def version() -> tuple[int, ...]:

@@ -32,9 +32,9 @@ LIMITS = {"lock_timeout": "3s", "statement_timeout": "10s", "idle_in_transaction
 
 @pytest.fixture(scope="module")
 def server():
-    """With the limits that docs/operate.md gives to the role."""
+    """With the limits that docs/engineering/scale.md gives to the role."""
     with PostgresServer() as running:
-        running.execute(*filter(None, block("docs/operate.md", "sql", "ALTER ROLE").split("\n")))
+        running.execute(*filter(None, block("docs/engineering/scale.md", "sql", "ALTER ROLE").split("\n")))
         yield running
 
 
