@@ -9,7 +9,7 @@ from tests.conftest import ROOT
 
 FOLDER = ROOT / "docs" / "providers"
 GUIDES = {"README", "write-an-adapter"}
-HEADINGS = ["At the vendor", "In the panel", "Receipts", "Limits and prices", "How it was tried", "Unconfirmed"]
+HEADINGS = ["At the vendor", "In the panel", "Receipts", "Limits and prices", "Unconfirmed"]
 
 
 @pytest.mark.parametrize("type", registry.all_types())
