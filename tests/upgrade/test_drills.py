@@ -14,7 +14,7 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from tests.fakes.http_server import FakeHttpServer
 from tests.faults.shop import Shop, add_gateway, recipient
-from tests.live import LiveService, free_port, wait_until
+from tests.live import ROOT, LiveService, free_port, wait_until
 from tests.servers.postgres import PostgresServer
 from tests.upgrade.guide import Operator, block, commands
 
@@ -196,12 +196,12 @@ def test_a_dump_is_restored_on_another_machine_and_a_user_verifies_there(
     assert shop.verify(shop.token_for(to))[0] == 200
     database.execute("CREATE DATABASE watchword_trial OWNER watchword")
     operator.environment |= {"BACKUP_KEY": "age1of-the-drill", "TRIAL_URL": database.url + "_trial"}
+    operator.environment["WATCHWORD"] = "manage.py"
     folder = operator.folder / "backups"
     folder.mkdir()
-    told = operator.type(
-        block(PAGE, "Backups").replace("/var/backups/watchword", str(folder)), path=database.binaries()
-    )
-    assert "All rows are consistent." in told
+    typed = block(PAGE, "Backups").replace("/var/backups/watchword", str(folder))
+    told = operator.type(typed.replace("deploy/backup", f"{ROOT}/deploy/backup"), path=database.binaries())
+    assert ", restored: " in told
     (backup,) = folder.glob("watchword-*.dump.age")
     lists = "SELECT (SELECT count(*) FROM verification_recipient), (SELECT count(*) FROM pg_trigger), (SELECT count(*)"
     lists += " FROM pg_proc WHERE pronamespace = 'public'::regnamespace)"

@@ -31,13 +31,14 @@ from verification.models import (
     Worker,
 )
 from verification.services.analytics import rollups
-from verification.services.maintenance import backups, health, retention, used_limits
+from verification.services.maintenance import health, retention, used_limits
 from verification.services.maintenance.used_limits import UsedLimit
 from verification.services.records import workers
 from verification.services.records.faults import last_refusal
 from verification.worker.broker import BOTS, CONNECTIONS, MESSAGES, broker
 
 GUARD = "guard"  # the name of the guard's row in Upkeep
+BACKUP = "backup"  # that of the row which deploy/backup writes
 GUARD_LATE = timedelta(seconds=60)  # the guard sweeps every 5 seconds, and on a busy database less often
 MESSAGES_LATE = timedelta(seconds=30)  # a worker takes a message within a second or two, so this one found none
 CALLBACKS_LATE = timedelta(minutes=5)  # an event that is due is told within a second, unless many are
@@ -184,7 +185,7 @@ def current() -> Condition:
     began = time.time()
     now = _database_clock()
     here = (began + time.time()) / 2
-    runs = dict(Upkeep.objects.filter(name__in=(retention.RUN, GUARD, backups.RUN)).values_list("name", "finished_at"))
+    runs = dict(Upkeep.objects.filter(name__in=(retention.RUN, GUARD, BACKUP)).values_list("name", "finished_at"))
     waiting = Message.objects.filter(status__in=(MessageStatus.QUEUED, MessageStatus.SENDING)).order_by("created_at")[
         :LOOKED_AT
     ]
@@ -207,7 +208,7 @@ def current() -> Condition:
         alone=tuple(_alone(aside)),
         last_purge=runs.get(retention.RUN),
         last_guard_sweep=runs.get(GUARD),
-        last_backup=runs.get(backups.RUN),
+        last_backup=runs.get(BACKUP),
         first_project_at=retention.first_project_at(),
         wake_ups=None if "broker" in faults else {name: broker.length(name) for name in QUEUES},
         faults=faults,

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from verification.core import metrics
 from verification.models import Decision, Provider
-from verification.services.maintenance import backups, degradation, health, used_limits
+from verification.services.maintenance import degradation, health, used_limits
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 MAX_NAMED = metrics.MAX_PROVIDERS  # providers with lines of their own; an installation with more shows the first ones
@@ -176,7 +176,7 @@ def _of_condition(now: degradation.Condition) -> Iterator[object]:
     runs = {"purge": now.last_purge, "guard": now.last_guard_sweep}
     ends = [((name,), since.timestamp()) for name, at in runs.items() if (since := at or now.first_project_at)]
     if now.last_backup:
-        ends.append(((backups.RUN,), now.last_backup.timestamp()))
+        ends.append(((degradation.BACKUP,), now.last_backup.timestamp()))
     meaning = "When recurring work last ended; the first project's creation where it never did."
     yield _gauge("last_run_timestamp_seconds", meaning, "work", ends)
     used = [
