@@ -11,6 +11,7 @@ import errno
 import fcntl
 import logging
 import os
+import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -45,6 +46,9 @@ MAX_PROVIDERS = 200  # whose ids are labels in one process; further ones are cou
 MAX_PLACES = 2_000  # pairs of provider and country in one process; further countries are counted together
 OTHERS = "others"
 MAX_SLOTS = 1_000  # processes of one machine that count; more than any machine runs
+# Kept free of the disk, or an eighth of a smaller one: prometheus_client maps sparse files, and to write to a page
+# without a block on a full disk ends the process by SIGBUS. Pages are first written to when a child is made.
+RESERVED_BYTES = 64 << 20
 TRY_AGAIN_SECONDS = 60.0  # between two tries to write where there was no room: there may be some again
 TELL_AGAIN_SECONDS = 3600.0  # between two lines of one process about counts that are lost
 
@@ -122,12 +126,10 @@ class Families:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._folder = folder
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(folder)  # the library knows no other way to be told
         from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, values
 
-        from verification.core import metric_files
-
-        metric_files.use()
         values.ValueClass = values.MultiProcessValue(Slot(folder))  # type: ignore[no-untyped-call]
         self._registry = CollectorRegistry()
         self._children: dict[tuple[Any, ...], Any] = {}
@@ -188,12 +190,18 @@ class Families:
             if not self._room.allow():
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             try:
+                self._require_room()
                 child = self._children[key] = family.labels(*labels)
             except OSError:
                 self._room.record_failure()
                 raise
             self._room.record_success()
         return child
+
+    def _require_room(self) -> None:
+        disk = shutil.disk_usage(self._folder)
+        if disk.free < min(RESERVED_BYTES, disk.total // 8):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def provider(self, provider: int | None) -> str:
         return str(provider) if self.providers.has_room_for(provider) else OTHERS
