@@ -62,7 +62,7 @@ def _found(request, result, name):
         return request.headers.get(name.removeprefix("header "))
     is_form = "form" in request.headers.get("content-type", "")
     found = dict(parse_qsl(request.body.decode(), strict_parsing=True)) if is_form else json.loads(request.body)
-    for part in name.lstrip(".").split("."):
+    for part in filter(None, name.split(".")):  # no name at all is the whole body
         found = found[int(part)] if isinstance(found, list) else found.get(part)
         if found is None:
             break

@@ -7,21 +7,29 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from providers import registry
 from providers.base import Outcome, ReceiptStatus
-from providers.errors import HookForged, HookUnreadable, SettingsInvalid
+from providers.errors import HookUnreadable
 from tests.fakes import http_server as fake
-from tests.fakes.hooks import call, receipts_of
+from tests.fakes.hooks import FORM, call, receipts_of
 from tests.fakes.messages import error_of, make_sms
 from tests.fakes.store import FakeStore
+from tests.providers.vendors import Vendor, each
 
 TYPE = "eskiz"
 SETTINGS = {"email": "shop@example.uz", "password": "hush-hush"}
-TASHKENT = "+998901234567"
+TASHKENT = {"to": "+998901234567"}
 
 LOGIN = fake.answer(200, {"message": "token_generated", "data": {"token": "hush-new"}, "token_type": "bearer"})
 TAKEN = fake.answer(200, {"id": "8f2d-77", "message": "Waiting for SMS provider", "status": "waiting"})
 EXPIRED = fake.answer(401, {"message": "Expired", "status": "token-invalid"})
+UNASKED = {"confirms_receipts": False}
+MULTIPART = (
+    b'--b\r\nContent-Disposition: form-data; name="request_id"\r\n\r\n8f2d-77\r\n'
+    b'--b\r\nContent-Disposition: form-data; name="status"\r\n\r\nDELIVERED\r\n--b--\r\n'
+)
+PARTS = "multipart/form-data; boundary=b"
+AS_JSON = b'{"request_id": "8f2d-77", "status": "DELIVERED"}'
+DELIVERED = {"status": ReceiptStatus.SUCCESS, "provider_message_id": "8f2d-77"}
 
 
 def state(word):
@@ -32,38 +40,119 @@ def report(word="DELIVERED", **changes):
     return call({"request_id": "8f2d-77", "status": word, "phone_number": "998901234567", **changes})
 
 
-@pytest.fixture
-def known(build):
-    """An adapter whose token is there already."""
-
-    def make(token="hush-old", **changes):
-        adapter = build(**changes)
-        adapter.store.set(f"token-{adapter._account()}", token, 60)
-        return adapter
-
-    return make
+def keep_token(adapter, token="hush-old"):
+    adapter.store.set(f"token-{adapter._account()}", token, 60)
 
 
 def targets(server):
     return [request.target for request in server.requests]
 
 
-# Settings
-
-
-@pytest.mark.parametrize(
-    ("changes", "name"),
-    [
-        ({"email": ""}, "email"),
-        ({"password": ""}, "password"),
-        ({"base_url": "http://notify.eskiz.uz"}, "base_url"),
-        ({"base_url": "https://127.0.0.1/api"}, "base_url"),
+VENDOR = Vendor(
+    type=TYPE,
+    settings=SETTINGS,
+    secrets="password",
+    wrong={
+        "email": [""],
+        "password": [""],
+        "base_url": ["http://notify.eskiz.uz", "https://127.0.0.1/api"],
+    },
+    prepare=keep_token,
+    message=TASHKENT,
+    taken=TAKEN,
+    sends=[
+        (
+            {},
+            {},
+            {
+                "target": "/message/sms/send",
+                "header authorization": "Bearer hush-old",
+                "body": b"mobile_phone=998901234567&message=Your+code+is+4711&from=4546"
+                b"&callback_url=https%3A%2F%2Fcodes.example%2Fhooks%2F1%2F2",
+                "provider_message_id": "8f2d-77",
+                "provider_status": "WAITING",
+                "is_delivered": False,
+            },
+        ),
+        *[
+            (
+                {"is_international": True},
+                {"to": "+4915112345678", "text": text, "country": "DE"},
+                {
+                    "target": "/message/sms/send-global",
+                    "country_code": "DE",
+                    "unicode": unicode,
+                    "is_delivered": True,
+                },
+            )
+            for text, unicode in [("Code 4711", "0"), ("Код 4711", "1")]
+        ],
+    ],
+    not_applicable=[({"to": "+4915112345678"},)],  # other countries are off at first
+    refusals=[
+        (fake.answer(status, body), outcome)
+        for status, body, outcome in [
+            (400, {"status": "error", "message": "no template for 998901234567"}, Outcome.DECLINED),
+            (422, {"status": "error", "message": {"mobile_phone": ["998901234567"]}}, Outcome.REFUSED),
+            (422, {"errors": {"mobile_phone": ["x"]}}, Outcome.REFUSED),
+            (200, {"status": "error", "message": "x"}, Outcome.DECLINED),
+            (422, {"errors": {"message": ["no template"]}}, Outcome.MISCONFIGURED),
+            (422, {"errors": {"from": ["x"]}}, Outcome.MISCONFIGURED),
+            (402, {}, Outcome.OUT_OF_FUNDS),
+            (429, {}, Outcome.RATE_LIMITED),
+            (500, {}, Outcome.TEMPORARY),
+            (200, {"id": "8f2d-77", "status": "strange"}, Outcome.UNCLEAR),
+            (200, {"id": 7, "status": "waiting"}, Outcome.UNCLEAR),
+        ]
+    ],
+    check_request="GET /auth/user",
+    checks=[
+        (fake.answer(200, {"balance": 4500}), True, "", "4500 UZS"),
+        (fake.answer(200, {"data": {"balance": 4500}}), True, "", "4500 UZS"),
+    ],
+    sign=call,
+    takes_get=True,
+    forged=[
+        (report(), {}, None, said)  # Eskiz does not confirm it
+        for said in (state("waiting"), state("REJECTED"), fake.answer(404, {}), fake.hang_up())
+    ],
+    reports=[
+        *[
+            (report(word), {"status": ours, "provider_message_id": "8f2d-77"}, {}, state(word))
+            for words, ours in [
+                ("ACCEPTED PARTDELIVERED", ReceiptStatus.SENT),
+                ("DELIVERED DELIVRD", ReceiptStatus.SUCCESS),
+                ("EXPIRED", ReceiptStatus.EXPIRED),
+                ("REJECTED UNDELIV DELETED", ReceiptStatus.FAILED),
+            ]
+            for word in words.split()
+        ],
+        *[
+            (json.dumps({name: "8f2d-77", "status": "DELIVERED"}).encode(), DELIVERED, UNASKED)
+            for name in ("request_id", "message_id", "id")
+        ],
+        (call(MULTIPART, kind=PARTS), DELIVERED, UNASKED),
+        (call(AS_JSON, kind="text/plain; charset=utf-8"), DELIVERED, UNASKED),
+        (call(AS_JSON, kind=FORM), DELIVERED, UNASKED),
+        (call(b"request_id=8f2d-77&status=DELIVERED", kind=""), DELIVERED, UNASKED),
+        *[(call(body, kind=PARTS), HookUnreadable, UNASKED) for body in (b"", b"x", MULTIPART[:20])],
+        *each([report(word) for word in ("waiting", "NEW", "UNKNOWN", "", "to 998901234567")], ()),
     ],
 )
-def test_it_refuses_wrong_settings(changes, name):
-    with pytest.raises(SettingsInvalid) as caught:
-        registry.clean_settings(TYPE, {**SETTINGS, **changes})
-    assert list(caught.value.errors) == [name]
+
+
+def test_a_receipt_is_asked_for_once_and_only_where_it_is_to_be_confirmed(server):
+    server.script(state("DELIVERED"))
+    receipts_of(VENDOR.build(server), report())
+    receipts_of(VENDOR.build(server, **UNASKED), report())
+    assert targets(server) == ["/message/sms/status_by_id/8f2d-77"]
+
+
+@pytest.mark.parametrize("identity", ["", "../../user", "a b", "x" * 101])
+def test_an_id_that_is_none_is_not_asked_for(server, identity):
+    with pytest.raises(HookUnreadable):
+        receipts_of(VENDOR.build(server), report(request_id=identity))
+    assert server.requests == []
 
 
 # The token
@@ -72,8 +161,8 @@ def test_it_refuses_wrong_settings(changes, name):
 def test_it_logs_in_once_and_keeps_the_token(build, server, store):
     server.script(LOGIN, TAKEN, TAKEN)
     adapter = build()
-    adapter.send(make_sms(to=TASHKENT))
-    adapter.send(make_sms(to=TASHKENT))
+    adapter.send(make_sms(**TASHKENT))
+    adapter.send(make_sms(**TASHKENT))
     assert targets(server) == ["/auth/login", "/message/sms/send", "/message/sms/send"]
     assert server.requests[0].body == b"email=shop%40example.uz&password=hush-hush"
     assert [request.headers.get("authorization") for request in server.requests[1:]] == ["Bearer hush-new"] * 2
@@ -83,27 +172,27 @@ def test_it_logs_in_once_and_keeps_the_token(build, server, store):
 def test_no_name_in_the_store_lets_passwords_be_tried_fast(build, server, store):
     server.script(LOGIN, TAKEN)
     adapter = build()
-    adapter.send(make_sms(to=TASHKENT))
+    adapter.send(make_sms(**TASHKENT))
     names = " ".join([*store.values, *store.lists])
     log_in = "\n".join(adapter.text(name) for name in ("base_url", "email", "password"))
     assert names.count(adapter._account()) == 2
     assert hashlib.sha256(log_in.encode()).hexdigest()[:16] not in names
 
 
-def test_a_refused_token_is_replaced_once(known, server):
+def test_a_refused_token_is_replaced_once(server):
     server.script(EXPIRED, LOGIN, TAKEN)
-    assert known().send(make_sms(to=TASHKENT)).outcome is Outcome.ACCEPTED
+    assert VENDOR.build(server).send(make_sms(**TASHKENT)).outcome is Outcome.ACCEPTED
     assert targets(server) == ["/message/sms/send", "/auth/login", "/message/sms/send"]
     assert server.requests[2].headers["authorization"] == "Bearer hush-new"
 
 
-def test_a_new_token_that_is_refused_too_is_the_owner_s_matter(known, server):
+def test_a_new_token_that_is_refused_too_is_the_owner_s_matter(server):
     server.script(EXPIRED, LOGIN, EXPIRED)
-    assert error_of(known(), make_sms(to=TASHKENT)).outcome is Outcome.MISCONFIGURED
+    assert error_of(VENDOR.build(server), make_sms(**TASHKENT)).outcome is Outcome.MISCONFIGURED
     assert len(server.requests) == 3
 
 
-def test_many_threads_with_a_refused_token_log_in_once(known, server):
+def test_many_threads_with_a_refused_token_log_in_once(server):
     lock = threading.Lock()
 
     class SharedStore(FakeStore):
@@ -120,12 +209,12 @@ def test_many_threads_with_a_refused_token_log_in_once(known, server):
         return behave(running, connection)
 
     server.default = speak
-    adapter = known()
+    adapter = VENDOR.build(server)
     shared = SharedStore()
     shared.values = adapter.store.values
     adapter.store = shared
     with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda _: adapter.send(make_sms(to=TASHKENT)).outcome, range(8)))
+        results = list(pool.map(lambda _: adapter.send(make_sms(**TASHKENT)).outcome, range(8)))
     assert results == [Outcome.ACCEPTED] * 8
     assert targets(server).count("/auth/login") == 1
 
@@ -140,13 +229,13 @@ def test_without_a_store_every_call_logs_in(build, server):
     server.script(LOGIN, TAKEN)
     adapter = build()
     adapter.store = CircuitBreaker()
-    assert adapter.send(make_sms(to=TASHKENT)).outcome is Outcome.ACCEPTED
+    assert adapter.send(make_sms(**TASHKENT)).outcome is Outcome.ACCEPTED
 
 
-def test_another_password_has_no_token_yet(known, build, server):
+def test_another_password_has_no_token_yet(build, server):
     server.script(LOGIN, TAKEN)
-    known()
-    build(password="hush-other").send(make_sms(to=TASHKENT))
+    keep_token(build())
+    build(password="hush-other").send(make_sms(**TASHKENT))
     assert targets(server)[0] == "/auth/login"
 
 
@@ -163,142 +252,5 @@ def test_another_password_has_no_token_yet(known, build, server):
 )
 def test_a_log_in_that_fails_has_sent_nothing(build, server, answer, outcome):
     server.script(answer)
-    assert error_of(build(), make_sms(to=TASHKENT)).outcome is outcome
+    assert error_of(build(), make_sms(**TASHKENT)).outcome is outcome
     assert targets(server) == ["/auth/login"]
-
-
-# Sending
-
-
-def test_it_sends_a_message(known, server):
-    server.script(TAKEN)
-    result = known().send(make_sms(to=TASHKENT))
-    [request] = server.requests
-    assert request.body == (
-        b"mobile_phone=998901234567&message=Your+code+is+4711&from=4546"
-        b"&callback_url=https%3A%2F%2Fcodes.example%2Fhooks%2F1%2F2"
-    )
-    assert (result.provider_message_id, result.provider_status, result.is_delivered) == ("8f2d-77", "WAITING", False)
-
-
-def test_other_countries_are_off_at_first(known, server):
-    assert error_of(known()).outcome is Outcome.NOT_APPLICABLE
-    assert server.requests == []
-
-
-@pytest.mark.parametrize(("text", "unicode"), [("Code 4711", b"0"), ("Код 4711", b"1")])
-def test_other_countries_have_a_service_of_their_own(known, server, text, unicode):
-    server.script(TAKEN)
-    assert known(is_international=True).send(make_sms(text=text, country="DE")).is_delivered
-    assert server.requests[0].target == "/message/sms/send-global"
-    assert server.requests[0].body.endswith(b"&country_code=DE&unicode=" + unicode)
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "outcome"),
-    [
-        (400, {"status": "error", "message": "no template for 998901234567"}, Outcome.DECLINED),
-        (422, {"status": "error", "message": {"mobile_phone": ["998901234567"]}}, Outcome.REFUSED),
-        (422, {"errors": {"mobile_phone": ["x"]}}, Outcome.REFUSED),
-        (200, {"status": "error", "message": "x"}, Outcome.DECLINED),
-        (422, {"errors": {"message": ["no template"]}}, Outcome.MISCONFIGURED),
-        (422, {"errors": {"from": ["x"]}}, Outcome.MISCONFIGURED),
-        (402, {}, Outcome.OUT_OF_FUNDS),
-        (429, {}, Outcome.RATE_LIMITED),
-        (500, {}, Outcome.TEMPORARY),
-        (200, {"id": "8f2d-77", "status": "strange"}, Outcome.UNCLEAR),
-        (200, {"id": 7, "status": "waiting"}, Outcome.UNCLEAR),
-    ],
-)
-def test_it_reads_an_error(known, server, status, body, outcome):
-    server.script(fake.answer(status, body))
-    assert error_of(known(), make_sms(to=TASHKENT)).outcome is outcome
-
-
-# Check
-
-
-@pytest.mark.parametrize("body", [{"balance": 4500}, {"data": {"balance": 4500}}])
-def test_check_tells_the_balance(known, server, body):
-    server.script(fake.answer(200, body))
-    assert (known().check().balance, targets(server)) == ("4500 UZS", ["/auth/user"])
-
-
-# Receipts
-
-
-@pytest.mark.parametrize(
-    ("word", "ours"),
-    [
-        ("ACCEPTED", ReceiptStatus.SENT),
-        ("PARTDELIVERED", ReceiptStatus.SENT),
-        ("DELIVERED", ReceiptStatus.SUCCESS),
-        ("DELIVRD", ReceiptStatus.SUCCESS),
-        ("EXPIRED", ReceiptStatus.EXPIRED),
-        ("REJECTED", ReceiptStatus.FAILED),
-        ("UNDELIV", ReceiptStatus.FAILED),
-        ("DELETED", ReceiptStatus.FAILED),
-    ],
-)
-def test_it_takes_a_receipt_that_eskiz_confirms(known, server, word, ours):
-    server.script(state(word))
-    [found] = receipts_of(known(), report(word))
-    assert (found.status, found.provider_message_id) == (ours, "8f2d-77")
-    assert targets(server) == ["/message/sms/status_by_id/8f2d-77"]
-
-
-@pytest.mark.parametrize("said", [state("waiting"), state("REJECTED"), fake.answer(404, {}), fake.hang_up()])
-def test_a_receipt_that_eskiz_does_not_confirm_is_forged(known, server, said):
-    server.script(said)
-    with pytest.raises(HookForged):
-        receipts_of(known(), report())
-
-
-def test_without_asking_back_the_address_s_secret_is_all_there_is(known, server):
-    assert receipts_of(known(confirms_receipts=False), report())[0].status is ReceiptStatus.SUCCESS
-    assert server.requests == []
-
-
-@pytest.mark.parametrize("name", ["request_id", "message_id", "id"])
-def test_it_reads_the_usual_names_in_json_too(known, name):
-    body = json.dumps({name: "8f2d-77", "status": "DELIVERED"}).encode()
-    [found] = receipts_of(known(confirms_receipts=False), call(body))
-    assert found.provider_message_id == "8f2d-77"
-
-
-MULTIPART = (
-    b'--b\r\nContent-Disposition: form-data; name="request_id"\r\n\r\n8f2d-77\r\n'
-    b'--b\r\nContent-Disposition: form-data; name="status"\r\n\r\nDELIVERED\r\n--b--\r\n'
-)
-
-
-@pytest.mark.parametrize(
-    ("kind", "body"),
-    [
-        ("multipart/form-data; boundary=b", MULTIPART),
-        ("text/plain; charset=utf-8", b'{"request_id": "8f2d-77", "status": "DELIVERED"}'),
-        ("application/x-www-form-urlencoded", b'{"request_id": "8f2d-77", "status": "DELIVERED"}'),
-        ("", b"request_id=8f2d-77&status=DELIVERED"),
-    ],
-)
-def test_it_reads_a_body_of_any_kind(known, kind, body):
-    [found] = receipts_of(known(confirms_receipts=False), call(body, kind=kind))
-    assert (found.provider_message_id, found.status) == ("8f2d-77", ReceiptStatus.SUCCESS)
-
-
-@pytest.mark.parametrize("body", [b"", b"x", MULTIPART[:20]])
-def test_a_form_of_parts_that_is_none_is_unreadable(known, body):
-    with pytest.raises(HookUnreadable):
-        known(confirms_receipts=False).parse_hook(call(body, kind="multipart/form-data; boundary=b"))
-
-
-@pytest.mark.parametrize("word", ["waiting", "NEW", "UNKNOWN", "", "to 998901234567"])
-def test_it_passes_over_what_changes_nothing(known, word):
-    assert receipts_of(known(), report(word)) == ()
-
-
-@pytest.mark.parametrize("identity", ["", "../../user", "a b", "x" * 101])
-def test_an_id_that_is_none_is_not_asked_for(known, server, identity):
-    with pytest.raises(HookUnreadable):
-        receipts_of(known(), report(request_id=identity))
-    assert server.requests == []
