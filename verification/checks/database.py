@@ -25,6 +25,21 @@ CLOCK_SECONDS = 2.0  # as in the alarm WatchwordClockSkew
 CONNECTIONS_LATE = 0.8  # part of the connections that are allowed; there is time to act.
 CONNECTIONS_LAST = 0.95  # part of them; hardly one is left.
 TRANSACTION_SECONDS = 900  # as in the alarm WatchwordLongTransaction
+# Why a database does not serve, by health's sentences: the finding and its remedy.
+UNFIT = {
+    health.AWAY: (
+        "database-away",
+        "Check whether PostgreSQL runs and accepts connections from here, and whether DATABASE_URL is right. With a "
+        "pooler in front of it, set DATABASE_POOLER=transaction.",
+    ),
+    health.NO_ROOM: ("database-without-room", degradation.PARTS["database"].remedy),
+    health.ONLY_READS: (
+        "database-read-only",
+        "Check whether DATABASE_URL points to the primary (docs/engineering/scale.md), and who set "
+        "default_transaction_read_only.",
+    ),
+    health.NOT_MIGRATED: ("database-not-migrated", "Run: manage.py migrate"),
+}
 # Settings of the server, the values that harm, what they do, and the value to set.
 HARMFUL = (
     ("fsync", ("off",), "a crash of the machine can damage the database", "on"),
@@ -33,6 +48,10 @@ HARMFUL = (
     ("autovacuum", ("off",), "PostgreSQL never removes old rows, and everything slows down", "on"),
     ("log_statement", ("all", "mod"), "the server's log contains recipients' addresses", "none, or ddl"),
 )
+SERVER_SETTINGS = """
+    SELECT name, setting FROM pg_settings WHERE name = ANY (%s)
+    UNION ALL SELECT 'is_superuser', current_setting('is_superuser')
+"""
 DURABILITY = ("fsync", "full_page_writes", "synchronous_commit")
 # A function in a file: its name, and its body as PostgreSQL keeps it.
 WRITTEN = re.compile(r"^CREATE OR REPLACE FUNCTION (\w+)\(.*?\bAS \$\$(.*?)\$\$;", re.DOTALL | re.MULTILINE)
@@ -56,46 +75,21 @@ SHARED = "DATABASE_POOLER=transaction for every process, as docs/operate.md says
 
 
 @register("database")
-def is_there(aims: Aims) -> Iterator[CheckMessage]:
-    """Connect. The driver's words name the host and the user, never a password."""
+def serves(aims: Aims) -> Iterator[CheckMessage]:
+    """Connect, and try what each probe tries. The driver's words name the host and the user, never a password."""
     try:
         connection.ensure_connection()
+        reason, words = health.failing(), ""
     except (DatabaseError, InterfaceError) as error:
-        if read_only.is_reason(error):
-            return  # takes_writes says so
-        reason = str(error).strip().partition("\n")[0]
-        yield Critical(
-            f"Watchword cannot reach the database: {reason.rstrip('.')}.",
-            hint="Check whether PostgreSQL runs and accepts connections from here, and whether DATABASE_URL is right. "
-            "With a pooler in front of it, set DATABASE_POOLER=transaction.",
-            id="database-away",
-        )
+        reason = health.ONLY_READS if read_only.is_reason(error) else health.AWAY
+        words = f" ({str(error).strip().partition(chr(10))[0]})"
+    if reason in UNFIT:
+        name, remedy = UNFIT[reason]
+        yield Critical(reason.partition(" Run:")[0] + words, hint=remedy, id=name)
 
 
 @register("database")
-def takes_writes(aims: Aims) -> Iterator[CheckMessage]:
-    failing = health.failing()
-    if failing == health.NO_ROOM:
-        yield Critical(
-            "The database cannot write, so Watchword cannot create, check or send any code.",
-            hint=degradation.PARTS["database"].remedy,
-            id="database-without-room",
-        )
-    if failing == health.ONLY_READS:
-        yield Critical(
-            "The database is read-only, so Watchword cannot create, check or send any code.",
-            hint="Check whether DATABASE_URL points to the primary (docs/engineering/scale.md), whether its disk is "
-            "full, and who set default_transaction_read_only.",
-            id="database-read-only",
-        )
-
-
-@register("database")
-def is_migrated(aims: Aims) -> Iterator[CheckMessage]:
-    """Compare the migrations of this version with those that the database had."""
-    if (reason := health.failing()) == health.NOT_MIGRATED:
-        yield Critical(reason.partition(" Run:")[0], hint="Run: manage.py migrate", id="database-not-migrated")
-        return
+def is_not_newer(aims: Aims) -> Iterator[CheckMessage]:
     loader = MigrationLoader(connection)
     files = loader.disk_migrations or {}
     known = {*files, *(tuple(replaced) for file in files.values() for replaced in file.replaces)}
@@ -141,9 +135,8 @@ def connections_are_left(aims: Aims) -> Iterator[CheckMessage]:
 @register("database")
 def settings_do_no_harm(aims: Aims) -> Iterator[CheckMessage]:
     """Look at the server's settings as this role has them. An embedded server that is not durable was asked for."""
-    names = [name for name, *_ in HARMFUL]
     with connection.cursor() as cursor:
-        cursor.execute("SELECT name, setting FROM pg_settings WHERE name = ANY (%s)", [names])
+        cursor.execute(SERVER_SETTINGS, [[name for name, *_ in HARMFUL]])
         present = dict(cursor.fetchall())
     for name, values, harm, good in HARMFUL:
         if present.get(name) in values and not (settings.IS_EMBEDDED and name in DURABILITY):
@@ -152,19 +145,9 @@ def settings_do_no_harm(aims: Aims) -> Iterator[CheckMessage]:
                 hint=f"Set {name} = {good}, for the server or the role.",
                 id="database-setting",
             )
-
-
-@register("database")
-def role_is_no_superuser(aims: Aims) -> Iterator[CheckMessage]:
-    if settings.IS_EMBEDDED:
-        return
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
-        (is_superuser,) = cursor.fetchone()
-    if is_superuser:
+    if present["is_superuser"] == "on" and not settings.IS_EMBEDDED:
         yield Warning(
-            "The role of DATABASE_URL is a PostgreSQL superuser: it can empty the audit log and read the server's "
-            "files.",
+            "The role of DATABASE_URL is a PostgreSQL superuser: it can empty the audit log and read any file.",
             hint="Give the service a role of its own, which owns the database and nothing else (docs/operate.md).",
             id="database-superuser",
         )

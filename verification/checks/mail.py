@@ -28,8 +28,6 @@ from verification.services.notifications import own_ways
 Ask = Callable[[str], list[str]]
 # Ends of names that no public name server knows (RFC 6761), and those of private networks.
 PRIVATE = ("test", "example", "invalid", "localhost", "local", "internal", "lan", "home.arpa")
-# Second levels under which a country's registry sells names, as in example.co.uk.
-REGISTRIES = ("ac", "co", "com", "edu", "gov", "net", "ne", "or", "org")
 # The selectors that mail servers and mail services use without being told: ours to try where none is given.
 USUAL_SELECTORS = (
     *("default", "dkim", "mail", "email", "selector1", "selector2", "s1", "s2", "k1", "k2", "k3", "google", "smtp"),
@@ -166,9 +164,9 @@ def dkim(domain: str, ask: Ask, selectors: tuple[str, ...]) -> Iterator[CheckMes
 
 
 def dmarc(domain: str, ask: Ask) -> Iterator[CheckMessage]:
-    """Look at the domain, and then at the registered one above it, as receivers do."""
-    above = domain_of(domain)
-    for name in dict.fromkeys((domain, above)):
+    """Look at the domain, and then at those above it, as receivers do."""
+    labels = domain.split(".")
+    for name in (".".join(labels[start:]) for start in range(len(labels) - 1)):
         found = [text for text in ask(f"_dmarc.{name}") if text.replace(" ", "").lower().startswith("v=dmarc1")]
         if len(found) > 1:
             yield Warning(
@@ -176,8 +174,7 @@ def dmarc(domain: str, ask: Ask) -> Iterator[CheckMessage]:
                 hint="Keep one.",
                 id="dmarc-twice",
             )
-            return
-        if found and tags_of(found[0]).get("p", "").lower() not in ("none", "quarantine", "reject"):
+        elif found and tags_of(found[0]).get("p", "").lower() not in ("none", "quarantine", "reject"):
             yield Warning(
                 f"The DMARC record of {name} has no valid policy (p=).",
                 hint=f'Write it as "v=DMARC1; p=none; rua=mailto:you@{name}".',
@@ -187,16 +184,9 @@ def dmarc(domain: str, ask: Ask) -> Iterator[CheckMessage]:
             return
     yield Warning(
         f"{domain} has no DMARC record, which large mailbox providers require from bulk senders.",
-        hint=f'Publish a TXT record at _dmarc.{above}, such as "v=DMARC1; p=none; rua=mailto:you@{above}".',
+        hint=f'Publish a TXT record at _dmarc.{domain}, such as "v=DMARC1; p=none; rua=mailto:you@{domain}".',
         id="dmarc-missing",
     )
-
-
-def domain_of(host: str) -> str:
-    """Return the domain that somebody registered to have this name, as far as its writing tells."""
-    labels = host.split(".")
-    is_under_registry = len(labels) > 2 and len(labels[-1]) == 2 and labels[-2] in REGISTRIES
-    return ".".join(labels[-3 if is_under_registry else -2 :])
 
 
 def tags_of(text: str) -> dict[str, str]:

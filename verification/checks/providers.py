@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from django.core.checks import CheckMessage, Critical, Warning
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from providers import registry
 from verification.checks.registry import Aims, register
 from verification.core.crypto import DecryptionFailed
-from verification.models import Channel, DeliveryAttempt, MessageStatus, Provider
+from verification.models import DeliveryAttempt, MessageStatus, Provider
 from verification.services.maintenance import degradation
 from verification.services.maintenance.visits import Unreachable, Untrusted, is_served_by_us, visit
 from verification.services.providers.accounts import check_provider, hook_secret_of, is_known, reports_back
@@ -49,12 +49,7 @@ def none_is_set_aside(aims: Aims) -> Iterator[CheckMessage]:
 
 @register("providers")
 def channels_are_served(aims: Aims) -> Iterator[CheckMessage]:
-    """Look for channels that users are offered and no enabled provider serves."""
-    serving = Provider.objects.filter(channel=OuterRef("type"), is_enabled=True)
-    own, all_have = serving.filter(project=OuterRef("project")), serving.filter(project=None)
-    offered = Channel.objects.filter(is_active=True, project__is_enabled=True, project__deleted_at=None)
-    lonely = offered.filter(~Exists(own) & (Q(project__is_sandbox=True) | ~Exists(all_have)))
-    for row in lonely.select_related("project").order_by("project", "position"):
+    for row in degradation.unserved(Provider.objects.filter(is_enabled=True)):
         yield Critical(
             f"{row.project.name} offers {row.get_type_display()}, but no active provider serves it.",
             hint="Add or enable a provider (manage.py addprovider), or remove the channel.",

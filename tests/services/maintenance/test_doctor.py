@@ -12,10 +12,9 @@ from django.conf import settings as django_settings
 from django.core import checks
 from django.core.cache import cache
 from django.db import connection
-from django.db.models.functions import Now
 from django.utils import timezone
 
-from tests import clock, factories
+from tests import factories
 from tests.fakes.outage import database_away
 from verification.checks import database, machine, mail, secrets
 from verification.checks.doctor import examine
@@ -230,12 +229,6 @@ class TestQueue:
     def test_a_worker_of_another_version_is_found(self, worker):
         Worker.objects.update(version="0.0.9")
         assert names("queue") == {"worker-version-differs"}
-
-    def test_a_backlog_is_found(self, worker, api):
-        api.create("ann@example.com")
-        clock.forward(31)
-        Worker.objects.update(seen_at=Now())
-        assert names("queue") == {"degraded-backlog"}
 
     def test_a_provider_whose_connection_nobody_holds_is_found(self, worker, project):
         factories.provider(project=project.row, channel="sms", type="smpp", name="Gateway")

@@ -82,21 +82,6 @@ def test_a_domain_that_no_name_server_knows_is_not_asked_for(domain):
     assert not mail.is_public(domain)
 
 
-@pytest.mark.parametrize(
-    ("host", "domain"),
-    [
-        ("a.b.example.com", "example.com"),
-        ("example.com", "example.com"),
-        ("a.example.co.uk", "example.co.uk"),
-        ("co.uk", "co.uk"),
-        ("gateway", "gateway"),
-        ("a.b.uz", "b.uz"),
-    ],
-)
-def test_a_domain_is_what_somebody_registered(host, domain):
-    assert mail.domain_of(host) == domain
-
-
 @pytest.mark.django_db
 def test_the_domains_are_those_of_the_senders_that_are_in_use(project, settings):
     for name, domain, is_enabled in (("one", "mail.shop.de", True), ("two", "old.shop.de", False)):

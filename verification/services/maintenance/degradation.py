@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from django.core.cache import cache
 from django.db import connection
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
@@ -223,26 +223,23 @@ def _aside() -> tuple[CircuitBreaker, ...]:
     return tuple(rows.select_related("provider").order_by("provider"))
 
 
+def unserved(serving: QuerySet[Provider]) -> QuerySet[Channel]:
+    """Return the channels that projects offer and none of these providers serves. Test projects have their own only."""
+    of_channel = serving.filter(channel=OuterRef("type"))
+    own, all_have = of_channel.filter(project=OuterRef("project")), of_channel.filter(project=None)
+    offered = Channel.objects.filter(is_active=True, project__is_enabled=True, project__deleted_at=None)
+    lonely = offered.filter(~Exists(own) & (Q(project__is_sandbox=True) | ~Exists(all_have)))
+    return lonely.select_related("project").order_by("project", "position")
+
+
 def _alone(aside: tuple[CircuitBreaker, ...]) -> Iterator[CircuitBreaker]:
     """Yield those that are set aside on a channel over which nothing gets out for some project."""
-    if not aside:
-        return
-    channels = {each.provider.channel for each in aside}
-    sound = Provider.objects.working().filter(channel__in=channels).exclude(breaker__open_until__isnull=False)
-    serving: set[tuple[int | None, str]] = set(sound.values_list("project_id", "channel"))
-    offered = Channel.objects.filter(
-        type__in=channels, is_active=True, project__is_enabled=True, project__deleted_at=None
-    ).values_list("project", "type", "project__is_sandbox")
-    silent = {
-        (project, channel, is_sandbox)
-        for project, channel, is_sandbox in offered
-        if (project, channel) not in serving and (is_sandbox or (None, channel) not in serving)
-    }
+    silent = unserved(Provider.objects.working().exclude(breaker__open_until__isnull=False)) if aside else ()
     for breaker in aside:
         own, channel = breaker.provider.project_id, breaker.provider.channel
         if any(
-            channel == lost and (own == project or (own is None and not is_sandbox))
-            for project, lost, is_sandbox in silent
+            row.type == channel and (own == row.project_id or (own is None and not row.project.is_sandbox))
+            for row in silent
         ):
             yield breaker
 
