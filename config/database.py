@@ -2,7 +2,7 @@
 
 Each session has limits, so that no request hangs. Without a pooler a connection brings them along. A pooler gives each
 transaction another session and passes no such options on: there the sessions get them from the database's role, as
-docs/operate.md says, and a system check finds those that lack them.
+docs/engineering/scale.md says, and a system check finds those that lack them.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ MAY_BE_EMPTIED = """
 """
 AGAIN = "Run manage.py migrate with this version: it installs all of them."
 LOOKS = 20  # transactions of each of two connections. In transaction mode the two surely meet in one session
-SHARED = "DATABASE_POOLER=transaction for every process, as docs/operate.md says."
+SHARED = "DATABASE_POOLER=transaction for every process, as docs/engineering/scale.md says."
 
 
 @register("database")
@@ -121,7 +121,7 @@ def connections_are_left(aims: Aims) -> Iterator[CheckMessage]:
         yield found(
             f"{load.used} of {load.most} connections to PostgreSQL are in use.",
             hint="Lower WEB_THREADS or the number of processes, raise max_connections, or put PgBouncer in front "
-            "(docs/operate.md, A pooler).",
+            "(docs/engineering/scale.md, A pooler).",
             id="connections-used-up",
         )
     if load.oldest > TRANSACTION_SECONDS:

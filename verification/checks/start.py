@@ -138,7 +138,7 @@ def sessions_have_their_limits(*, databases: Sequence[str] | None = None, **_: A
         return [
             Error(
                 f"DATABASE_URL points to a pooler that drops the limits of a session ({', '.join(lacking)}).",
-                hint="Set DATABASE_POOLER=transaction, as docs/operate.md says.",
+                hint="Set DATABASE_POOLER=transaction, as docs/engineering/scale.md says.",
                 id="watchword.E005",
             )
         ]

@@ -39,7 +39,7 @@ OWN_NETWORKS = ". Name a network of your own in OUTBOUND_ALLOWED_NETWORKS"
 # and vendors word their answers, and neither writes to the operator's terminal.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 POOLER_REFUSES = "unsupported startup parameter"  # PgBouncer's words for the limits of a session
-POOLER_HINT = "Set DATABASE_POOLER=transaction, as docs/operate.md says."
+POOLER_HINT = "Set DATABASE_POOLER=transaction, as docs/engineering/scale.md says."
 NOT_MIGRATED = (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn, psycopg.errors.UndefinedFunction)
 
 
