@@ -4,7 +4,6 @@ import pytest
 
 from tests.contrib.config_files.files import document, needs_connections
 from verification.contrib.config_files import export, plan
-from verification.contrib.config_files.dump import write
 from verification.contrib.config_files.load import FileRefused
 from verification.core import crypto
 from verification.core.crypto import decrypt
@@ -38,7 +37,7 @@ def test_connections_are_made_with_their_secrets_and_options_which_no_export_sho
     hook, okta = shop().connections.order_by("name")
     assert (okta.name, okta.system, okta.channel, secret_of(okta)) == ("Okta", "okta", "sms", SECRETS["okta"])
     assert (hook.channel, hook.options) == ("", OTHER["options"])
-    text = write(export.file_of(shop()))
+    text = export.write(export.file_of(shop()))
     assert "secret: shop_connections_okta" in text
     assert not any(secret in text for secret in SECRETS.values())
     written = AuditEntry.objects.count()
@@ -48,6 +47,8 @@ def test_connections_are_made_with_their_secrets_and_options_which_no_export_sho
 
 def test_a_change_keeps_the_address_and_what_the_file_does_not_name():
     apply({"Okta": OKTA, "Hook": OTHER})
+    with pytest.raises(FileRefused, match="a connection of okta already has this name. Choose another."):
+        apply({"Okta": OTHER})
     okta = shop().connections.get(name="Okta")
     plan.apply(document({"Shop": {"settings": {}}}))
     (made,) = apply(
@@ -83,10 +84,3 @@ def test_what_cannot_be_is_refused_with_its_place(row, fault):
         apply({"Okta": row})
     assert fault in str(refused.value)
     assert not Project.objects.filter(name="Shop").exists()
-
-
-def test_a_connection_of_another_system_is_another_connection():
-    apply({"Okta": OKTA})
-    with pytest.raises(FileRefused) as refused:
-        apply({"Okta": OTHER})
-    assert "a connection of okta already has this name. Choose another." in str(refused.value)

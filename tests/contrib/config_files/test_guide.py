@@ -9,7 +9,6 @@ from tests.commands.running import run
 from tests.contrib.config_files.files import document, needs_connections, needs_hosted_page
 from tests.snippets import block, commands
 from verification.contrib.config_files import plan
-from verification.contrib.config_files.management.commands.apply import VARIABLE
 from verification.contrib.config_files.schema import schema
 from verification.models import Project, Provider
 from verification.services.providers.accounts import stored_secrets
@@ -33,10 +32,6 @@ def test_the_example_has_every_part_is_applied_and_then_holds():
     assert [entry.value for entry in project.list_entries.order_by("value")] == ["+1900", "KP", "shop.example"]
     assert plan.plan(document(EXAMPLE), find_secret=secrets).is_empty
     assert set(document(EXAMPLE)["projects"]["Shop"]) == set(schema()["$defs"]["project"]["properties"])
-
-
-def test_it_names_what_the_command_reads():
-    assert f"begins with `{VARIABLE}`" in GUIDE
 
 
 @needs_connections

@@ -5,7 +5,6 @@ from django.apps import apps
 
 from tests.contrib.config_files.files import document, needs_hosted_page
 from verification.contrib.config_files import export, plan, schema
-from verification.contrib.config_files.dump import write
 from verification.contrib.config_files.load import FileRefused
 from verification.models import Project
 
@@ -36,7 +35,7 @@ def test_it_is_served_with_a_key_of_its_own_until_a_file_switches_it_off():
     page, key = shop().hosted_page, shop().keys.get()
     assert (page.title, page.hand_over, page.return_addresses) == (PAGE["title"], "fragment", PAGE["return_addresses"])
     assert page.key == key and key.revoked_at is None and page.key_text.startswith("ww_api_")
-    text = write(export.file_of(shop()))
+    text = export.write(export.file_of(shop()))
     assert "Our shop" in text and plan.plan(document(text)).is_empty
     (made,) = apply({"is_enabled": False}).projects
     assert [(change.path, change.after) for change in made.changes] == [("hosted_page.is_enabled", False)]
@@ -45,9 +44,11 @@ def test_it_is_served_with_a_key_of_its_own_until_a_file_switches_it_off():
     assert page.title == "Our shop" and not page.key_text and key.revoked_at is not None
 
 
-def test_a_wrong_return_address_is_refused_with_its_place():
+def test_a_wrong_value_is_refused_with_its_place():
     with pytest.raises(FileRefused, match=r"projects\.Shop\.hosted_page\.return_addresses"):
         apply({"return_addresses": ["http://shop.example/verified"]})
+    with pytest.raises(FileRefused, match="one line, without control characters"):
+        apply({"title": "Page\nFORGED"})
 
 
 def test_without_the_app_files_have_no_such_part(monkeypatch):

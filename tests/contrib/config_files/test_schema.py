@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from providers import registry
 from tests import factories
 from verification.contrib.config_files import export
-from verification.contrib.config_files.dump import SCHEMA_PATH, write
+from verification.contrib.config_files.export import SCHEMA_PATH
 from verification.contrib.config_files.load import read
 from verification.contrib.config_files.schema import schema
 from verification.models.audit import WATCHED
@@ -75,7 +75,7 @@ def test_every_model_that_people_set_up_has_its_part_or_a_reason():
 @pytest.mark.django_db
 def test_what_is_exported_fits_it():
     project = factories.project(channels=("sms", "email", "voice", "messenger_a"))
-    file = read(write(export.file_of(project.row, factories.project("Other: shop #2").row)))
+    file = read(export.write(export.file_of(project.row, factories.project("Other: shop #2").row)))
     assert list(Draft202012Validator(schema()).iter_errors(file)) == []
     assert list(file["projects"]) == [project.row.name, "Other: shop #2"]
 
@@ -85,4 +85,4 @@ def test_it_is_published_where_the_files_say(client):
     answer = client.get(SCHEMA_PATH)
     assert answer.json() == json.loads(json.dumps(schema()))
     assert client.get(SCHEMA_PATH, headers={"if-none-match": answer["ETag"]}).status_code == 304
-    assert write({"watchword": 1, "projects": {}}).startswith("# yaml-language-server: $schema=http")
+    assert export.write({"watchword": 1, "projects": {}}).startswith("# yaml-language-server: $schema=http")

@@ -23,8 +23,7 @@ from verification.admin.base.display import page_address
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.projects.project import ProjectAdmin
 from verification.admin.projects.sections import PROJECT
-from verification.contrib.config_files.dump import SCHEMA_PATH, write
-from verification.contrib.config_files.export import file_of
+from verification.contrib.config_files.export import SCHEMA_PATH, file_of, write
 from verification.contrib.config_files.load import FileRefused, read
 from verification.contrib.config_files.plan import Plan, PlanChanged, apply, plan, secret_names
 from verification.contrib.config_files.schema import SECRET_NAME

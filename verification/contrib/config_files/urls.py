@@ -10,7 +10,7 @@ from django.urls import path
 from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import conditional_page, require_safe
 
-from verification.contrib.config_files.dump import SCHEMA_PATH
+from verification.contrib.config_files.export import SCHEMA_PATH
 from verification.contrib.config_files.schema import schema
 
 

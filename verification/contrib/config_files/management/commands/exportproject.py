@@ -7,8 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from verification.contrib.config_files.dump import write
-from verification.contrib.config_files.export import file_of
+from verification.contrib.config_files.export import file_of, write
 from verification.contrib.config_files.schema import schema
 from verification.core.errors import UserError
 from verification.management.base import WatchwordCommand, print_in_utf8
