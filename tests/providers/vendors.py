@@ -139,11 +139,19 @@ def all_vendors() -> list[Vendor]:
     return [module.VENDOR for module in modules if hasattr(module, "VENDOR")]
 
 
-def rows(question: str, length: int) -> pytest.MarkDecorator:
-    """Ask for each row of each vendor; what a row leaves out is None."""
-    found = [
-        pytest.param(vendor, (*row, *[None] * (length - len(row))), id=f"{vendor.type}-{index}")
-        for vendor in all_vendors()
-        for index, row in enumerate(getattr(vendor, question))
-    ]
-    return pytest.mark.parametrize(("vendor", "row"), found)
+def rows(question: str, length: int) -> Callable[[Any], Any]:
+    """Ask for each row of each vendor; what a row leaves out is None. ``rows_of`` gives those of one vendor."""
+
+    def rows_of(vendor: Vendor) -> list[Row]:
+        return [(*row, *[None] * (length - len(row))) for row in getattr(vendor, question)]
+
+    def decorate(test: Any) -> Any:
+        test.rows_of = rows_of
+        found = [
+            pytest.param(vendor, row, id=f"{vendor.type}-{index}")
+            for vendor in all_vendors()
+            for index, row in enumerate(rows_of(vendor))
+        ]
+        return pytest.mark.parametrize(("vendor", "row"), found)(test)
+
+    return decorate

@@ -9,11 +9,12 @@ import pytest
 
 from providers import registry
 from providers.base import Outcome
-from providers.errors import AddressBlocked, ProviderError, SettingsInvalid
+from providers.errors import AddressBlocked
 from providers.http.client import HttpClient
 from tests.fakes import http_server as fake
-from tests.fakes.messages import error_of, make_sms
+from tests.fakes.messages import make_sms
 from tests.fakes.store import FakeStore
+from tests.providers.vendors import Vendor
 
 TYPE = "aws_sns"
 LOOPBACK = ("127.0.0.0/8",)
@@ -48,27 +49,36 @@ def taken(identity="5f4dcc3b"):
     return fake.answer(200, body.encode(), {"Content-Type": "text/xml"})
 
 
-# Settings
-
-
-@pytest.mark.parametrize(
-    ("changes", "name"),
-    [
-        ({"region": ""}, "region"),
-        ({"region": "evil.example/"}, "region"),
-        ({"region": "eu-central-1.evil.example"}, "region"),
-        ({"access_key_id": "a b"}, "access_key_id"),
-        ({"secret_access_key": ""}, "secret_access_key"),
-        ({"sender": "a name that is too long"}, "sender"),
-        ({"max_price": "a lot"}, "max_price"),
-        ({"base_url": "http://127.0.0.1:5000"}, "base_url"),
-        ({"base_url": "https://169.254.169.254"}, "base_url"),
+VENDOR = Vendor(
+    type=TYPE,
+    settings=SETTINGS,
+    secrets="secret_access_key",
+    wrong={
+        "region": ["", "evil.example/", "eu-central-1.evil.example"],
+        "access_key_id": ["a b"],
+        "secret_access_key": [""],
+        "sender": ["a name that is too long"],
+        "max_price": ["a lot"],
+        "base_url": ["http://127.0.0.1:5000", "https://169.254.169.254"],
+    },
+    taken=taken(),
+    refusals=[
+        *[
+            (failure(int(pair[:3]), pair[4:]), outcome, pair[4:])
+            for outcome, pairs in {
+                Outcome.DECLINED: "400:InvalidParameter 400:ParameterValueInvalid",
+                Outcome.OPTED_OUT: "400:OptedOut",
+                Outcome.MISCONFIGURED: "403:AuthorizationError 403:InvalidClientTokenId 403:SignatureDoesNotMatch",
+                Outcome.RATE_LIMITED: "400:Throttling 400:ThrottledException",
+                Outcome.TEMPORARY: "500:InternalError 503:ServiceUnavailable",
+            }.items()
+            for pair in pairs.split()
+        ],
+        (failure(400, "SomethingNew"), Outcome.DECLINED, "400"),
+        (failure(500, "SomethingNew"), Outcome.TEMPORARY, "500"),
     ],
+    checks=[(failure(403, "InvalidClientTokenId"), Outcome.MISCONFIGURED, "access key is not valid")],
 )
-def test_it_refuses_wrong_settings(changes, name):
-    with pytest.raises(SettingsInvalid) as caught:
-        registry.clean_settings(TYPE, {**SETTINGS, **changes})
-    assert list(caught.value.errors) == [name]
 
 
 # Against moto
@@ -122,43 +132,12 @@ def test_a_number_is_another_attribute_than_a_name(build, server):
     assert b"%2B4930123456" in server.requests[0].body and b"SenderID" not in server.requests[0].body
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "outcome"),
-    [
-        (400, "InvalidParameter", Outcome.DECLINED),
-        (400, "ParameterValueInvalid", Outcome.DECLINED),
-        (400, "OptedOut", Outcome.OPTED_OUT),
-        (403, "AuthorizationError", Outcome.MISCONFIGURED),
-        (403, "InvalidClientTokenId", Outcome.MISCONFIGURED),
-        (403, "SignatureDoesNotMatch", Outcome.MISCONFIGURED),
-        (400, "Throttling", Outcome.RATE_LIMITED),
-        (400, "ThrottledException", Outcome.RATE_LIMITED),
-        (500, "InternalError", Outcome.TEMPORARY),
-        (503, "ServiceUnavailable", Outcome.TEMPORARY),
-        (400, "SomethingNew", Outcome.DECLINED),
-        (500, "SomethingNew", Outcome.TEMPORARY),
-    ],
-)
-def test_it_reads_an_error_by_its_code_and_never_tries_again(build, server, status, code, outcome):
-    server.script(failure(status, code))
-    error = error_of(build())
-    assert (error.outcome, len(server.requests)) == (outcome, 1)
-    assert error.provider_status in (code, str(status))
-    assert not error.is_suppressed
-
-
 def test_check_tells_the_spend_limit(build, server):
     entry = "<entry><key>MonthlySpendLimit</key><value>50</value></entry>"
     body = f"<R><GetSMSAttributesResult><attributes>{entry}</attributes></GetSMSAttributesResult></R>"
     server.script(fake.answer(200, body.encode(), {"Content-Type": "text/xml"}))
     assert "50 USD a month" in build().check().detail
     assert b"Action=GetSMSAttributes" in server.requests[0].body
-
-
-def test_check_tells_of_a_wrong_key(build, server):
-    server.script(failure(403, "InvalidClientTokenId"))
-    with pytest.raises(ProviderError, match="access key is not valid"):
-        build().check()
 
 
 # The guard

@@ -11,7 +11,6 @@ from providers.errors import (
     AddressBlocked,
     HookForged,
     HookUnreadable,
-    NoAnswer,
     NotConnected,
     ProviderError,
     SettingsInvalid,
@@ -310,14 +309,6 @@ def test_it_reads_a_refusal(build, server, status, outcome):
     assert "4711" not in str(caught.value)
 
 
-@pytest.mark.parametrize("behaviour", [fake.hang_up(), fake.huge_body(), fake.gzip_bomb()])
-def test_no_answer_leaves_the_outcome_unknown(build, server, behaviour):
-    server.script(behaviour)
-    with pytest.raises(NoAnswer):
-        build().send(make_message())
-    assert len(server.requests) == 1
-
-
 def test_a_gateway_inside_is_not_reached_without_leave(server, store):
     settings = {"url": server.url}
     with pytest.raises(AddressBlocked):
@@ -347,12 +338,6 @@ def test_check_doubts_the_path_of_a_url_that_is_not_found(build, server, status)
     health = build("/send").check()
     assert health.is_ok and not health.is_sure
     assert "path of the URL" in health.detail and str(status) in health.detail
-
-
-def test_check_tells_of_a_gateway_that_hangs_up(build, server):
-    server.script(fake.hang_up())
-    with pytest.raises(ProviderError):
-        build("/send").check()
 
 
 def test_check_tells_of_a_gateway_that_is_away(store, server):

@@ -236,11 +236,3 @@ def test_check_asks_for_a_request_that_does_not_exist(server):
     server.script(refused("REQUEST_ID_INVALID"))
     VENDOR.build(server).check()
     assert server.requests[0].json() == {"request_id": "0"}
-
-
-def test_the_token_is_not_logged(server, caplog):
-    caplog.set_level("DEBUG")
-    server.script(answer(200, ACCEPTED))
-    adapter = VENDOR.build(server)
-    adapter.send(VENDOR.make_message())
-    assert TOKEN not in caplog.text and TOKEN not in repr(adapter)
