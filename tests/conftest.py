@@ -49,22 +49,11 @@ def pytest_configure(config):
     compile_catalogues()
     # The real one takes half a second for a password, on purpose.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.WHITENOISE_AUTOREFRESH = True  # looks for a file when it is requested: each client makes a chain anew
     if not settings.DATABASE_URL:
         with_migrations(settings.EMBEDDED)
         settings.DATABASES["default"]["TEST"] = {"TEMPLATE": settings.DATABASES["default"]["NAME"]}
     settings.EMBEDDED.start()
-
-
-def pytest_xdist_make_scheduler(config, log):
-    """Whole files to one worker, and all files of one ``xdist_group``: they share a service that is slow to start."""
-    from xdist.scheduler import LoadGroupScheduling
-
-    class FilesAndGroups(LoadGroupScheduling):
-        def _split_scope(self, nodeid):
-            scope = super()._split_scope(nodeid)
-            return nodeid.split("::")[0] if scope == nodeid else scope
-
-    return FilesAndGroups(config, log)
 
 
 # What CI may leave out, by the reason that the test gives: servers of which Debian 12 has no version or an older one.
@@ -88,10 +77,15 @@ def pytest_sessionfinish(session):
 
 
 def pytest_collection_modifyitems(items):
-    """The longest first, so that no worker waits at the end for the other's: groups, then files of many tests."""
-    if PROCESS != "main":
-        sizes = Counter(item.path for item in items)
-        items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, -sizes[item.path]))
+    """Each file is a group of its own, as are those that share a service that is slow to start. The longest first, so
+    that no worker waits at the end for the other's: shared services, then files of many tests."""
+    if PROCESS == "main":
+        return
+    sizes = Counter(item.path for item in items)
+    items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, -sizes[item.path]))
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(ROOT).as_posix()))
 
 
 def load_application():
@@ -168,25 +162,6 @@ def shared_project(around_all_tests):
     from tests import factories
 
     return factories.project(channels=("sms", "voice", "email"))
-
-
-@pytest.fixture(scope="session", autouse=True)
-def static_files_are_listed_once():
-    """Every client makes a chain of middleware, and WhiteNoise lists every static file there is for it."""
-    from whitenoise.middleware import WhiteNoiseMiddleware
-
-    listed = {}
-    list_files = WhiteNoiseMiddleware.add_files_from_finders
-
-    def list_once(self):
-        if not listed:
-            list_files(self)
-            listed.update(self.files)
-        self.files.update(listed)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WhiteNoiseMiddleware, "add_files_from_finders", list_once)
-        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,13 +1,16 @@
 """Rows for tests, made by the services where there is one. Plain functions with defaults."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from unittest import mock
+
+from django.utils import timezone
 
 from tests.fakes import collector
 from verification.core import caching, crypto
 from verification.core.crypto import encrypt
-from verification.core.ids import generate_hook_secret
-from verification.models import Channel, Project, Provider, Recipient, Subscription
+from verification.core.ids import generate_hook_secret, generate_message_id, generate_session_id
+from verification.models import Channel, Message, Project, Provider, Recipient, Session, Subscription
 from verification.services.projects import projects, test_logins
 from verification.services.providers import accounts
 
@@ -90,6 +93,54 @@ def subscribe(to, provider, **fields):
     return Subscription.objects.create(
         recipient=recipient, provider=provider, account_id=f"chat-{recipient.pk}", **fields
     )
+
+
+def session(recipient, **fields):
+    """A session as it is opened, not saved."""
+    number = generate_session_id()
+    defaults = {
+        "id": number,
+        "project_id": recipient.project_id,
+        "language": "en",
+        "code_digest": b"\x01" * 32,
+        "code_encrypted": b"ciphertext-of-the-code",
+        "code_length": 6,
+        "code_digits": True,
+        "code_letters": False,
+        "channel": "sms",
+        "link_payload": f"opaque-link-payload-{number}",
+        "attempts_max": 5,
+        "expires_at": fields.get("created_at", timezone.now()) + timedelta(seconds=180),
+    }
+    return Session(recipient=recipient, **{**defaults, **fields})
+
+
+def message(recipient, **fields):
+    """A message that was just queued, not saved."""
+    created = fields.get("created_at", timezone.now())
+    defaults = {
+        "id": generate_message_id(),
+        "project_id": recipient.project_id,
+        "channel": "sms",
+        "language": "en",
+        "due_at": created,
+        "expires_at": created + timedelta(minutes=10),
+    }
+    return Message(recipient=recipient, **{**defaults, **fields})
+
+
+def a_session(recipient, **fields):
+    made = session(recipient, **fields)
+    made.save(force_insert=True)
+    return made
+
+
+def a_message(recipient, **fields):
+    """One that failed, unless its ``status`` is given."""
+    failed = {"status": "failed", "error": "The gateway said no.", "finished_at": timezone.now()}
+    made = message(recipient, **{**failed, **fields})
+    made.save(force_insert=True)
+    return made
 
 
 def expire_everything():

@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from config import urls as _loads_all_pages  # noqa: F401  # tests ask for the pages when they are collected
 from tests import factories
+from tests.factories import a_message, a_session
 from verification.admin.base.current_project import section_address
 from verification.admin.base.fields import ChosenField
 from verification.admin.projects.sections import section_with
 from verification.core.crypto import connection_secret_binding, encrypt
-from verification.core.ids import generate_message_id, generate_session_id
 from verification.models import (
     Alert,
     AlertService,
@@ -79,8 +79,8 @@ def make_panel():
 def rows_of(project):
     """One row for each page of the panel."""
     recipient = Recipient.objects.create(project=project, address=ADDRESS)
-    session = a_session(project, recipient)
-    message = a_message(project, recipient, session=session)
+    session = a_session(recipient)
+    message = a_message(recipient, session=session)
     DeliveryAttempt.objects.create(message=message, provider_name="Gateway", outcome="refused", latency_ms=40)
     callback = WebhookEvent.objects.create(
         type=EventType.MESSAGE_FINISHED, message=message, project=project, url=CALLBACK_URL, tries=10, due_at=None
@@ -151,37 +151,6 @@ def a_connection(project, secret="of-an-identity-system"):
     row.secret = encrypt(secret, binding=connection_secret_binding(row.public_id))
     row.save()
     return row
-
-
-def a_session(project, recipient, **fields):
-    number = generate_session_id()
-    defaults = {
-        "language": "en",
-        "code_digest": b"\x01" * 32,
-        "code_encrypted": b"ciphertext-of-the-code",
-        "code_length": 6,
-        "code_digits": True,
-        "code_letters": False,
-        "channel": "sms",
-        "link_payload": f"opaque-link-payload-{number}",
-        "attempts_max": 5,
-        "expires_at": timezone.now() + timedelta(seconds=180),
-    }
-    return Session.objects.create(id=number, project=project, recipient=recipient, **{**defaults, **fields})
-
-
-def a_message(project, recipient, **fields):
-    defaults = {
-        "channel": "sms",
-        "language": "en",
-        "status": "failed",
-        "error": "The gateway said no.",
-        "expires_at": timezone.now() + timedelta(minutes=10),
-        "finished_at": timezone.now(),
-    }
-    return Message.objects.create(
-        id=generate_message_id(), project=project, recipient=recipient, **{**defaults, **fields}
-    )
 
 
 def sent_once(client, page, **values):

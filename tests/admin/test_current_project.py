@@ -6,7 +6,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 
 from tests import factories
-from tests.admin.rows import a_message, values_on
+from tests.admin.rows import values_on
+from tests.factories import a_message
 from verification.admin.auth.session import BY_ITSELF
 from verification.admin.base.current_project import section_address
 from verification.models import Channel, Membership, Message, MessageTemplate, Project, Provider, Recipient, Role
@@ -20,7 +21,7 @@ def second(panel):
     """Another project of the owner, with a message of its own."""
     project = factories.project("Second", channels=("sms",)).row
     Membership.objects.create(project=project, user=User.objects.get(username="owner"))
-    a_message(project, Recipient.objects.create(project=project, address="+4915199999999"))
+    a_message(Recipient.objects.create(project=project, address="+4915199999999"))
     return project
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from tests.admin.rows import a_message, a_session
+from tests.factories import a_message, a_session
 from verification.admin.figures.funnel import FunnelStep, largest_loss
 from verification.admin.figures.tiles import Tile
 from verification.models import Alert, DailyFigures, HourlyFigures, HourlyRefusals, Provider, Recipient
@@ -172,10 +172,10 @@ def test_each_number_of_a_row_leads_to_the_rows_that_it_counts(panel):
     """A session to Austria over the provider, beside the panel's own to Germany without one."""
     gateway = panel.rows[Provider]
     recipient = Recipient.objects.create(project=panel.project, address="+436641234567")
-    session = a_session(panel.project, recipient)
+    session = a_session(recipient)
     now = timezone.now()
     sent = {"status": "success", "error": None, "sent_at": now, "finished_at": now}
-    a_message(panel.project, recipient, session=session, provider=gateway, **sent)
+    a_message(recipient, session=session, provider=gateway, **sent)
     rollups.count_due()
     client = panel.as_("owner")
     page = client.get(PAGE, {"range": "24h"})
@@ -198,9 +198,9 @@ def test_the_tiles_of_a_narrowed_page_lead_to_what_they_count(panel):
     gateway = panel.rows[Provider]
     recipient = Recipient.objects.create(project=panel.project, address="+436641234567")
     now = timezone.now()
-    session = a_session(panel.project, recipient, verified_at=now)
+    session = a_session(recipient, verified_at=now)
     sent = {"status": "success", "error": None, "sent_at": now, "finished_at": now}
-    a_message(panel.project, recipient, session=session, provider=gateway, **sent)
+    a_message(recipient, session=session, provider=gateway, **sent)
     rollups.count_due()
     HourlyRefusals.objects.create(
         project=panel.project,

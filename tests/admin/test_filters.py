@@ -11,7 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests import factories
-from tests.admin.rows import ADDRESS, a_message
+from tests.admin.rows import ADDRESS
+from tests.factories import a_message
 from verification.models import Membership, Message, NumberArea, Provider, Recipient, Session
 
 pytestmark = pytest.mark.django_db
@@ -123,7 +124,7 @@ def test_countries_are_offered_and_filter(panel, name):
 
 def test_a_recipients_page_shows_their_last_stories(panel):
     recipient = panel.rows[Recipient]
-    a_message(panel.project, recipient, created_at=timezone.now() - timedelta(hours=1))
+    a_message(recipient, created_at=timezone.now() - timedelta(hours=1))
     page = panel.as_("owner").get(reverse("admin:verification_recipient_change", args=(recipient.pk,)))
     session = reverse("admin:verification_session_change", args=(panel.rows[Session].pk,))
     assert [hit.link for hit in page.context["hits"]][0] == session and len(page.context["hits"]) == 2

@@ -13,10 +13,7 @@ pytestmark = pytest.mark.django_db
 
 ORIGIN = "https://app.example.com"
 FOR_BROWSERS = [endpoint for endpoint in ENDPOINTS if endpoint[2] == "api"]
-FOR_SERVERS = [endpoint for endpoint in ENDPOINTS if endpoint[2] == "secret"]
-
 every_browser_endpoint = pytest.mark.parametrize(("method", "path", "kind"), FOR_BROWSERS)
-every_server_endpoint = pytest.mark.parametrize(("method", "path", "kind"), FOR_SERVERS)
 
 
 @pytest.fixture
@@ -40,23 +37,6 @@ def cors_headers(response):
 # --- preflights ------------------------------------------------------------------------------------------------------
 
 
-@every_browser_endpoint
-def test_a_preflight_from_a_listed_origin_is_allowed_without_a_key(api, method, path, kind):
-    response = preflight(api, path, method=method)
-    assert response.status_code in (200, 204)
-    assert response["Access-Control-Allow-Origin"] == ORIGIN
-    assert method in response["Access-Control-Allow-Methods"].split(", ")
-
-
-def test_a_preflight_allows_the_headers_that_we_read_and_no_others(api):
-    allowed = preflight(api, "/session/create")["Access-Control-Allow-Headers"].split(", ")
-    assert set(allowed) == {"content-type", "x-api-key", "accept-language", "x-request-id", "traceparent"}
-
-
-def test_a_preflight_allows_no_credentials(api):
-    assert "Access-Control-Allow-Credentials" not in preflight(api, "/session/create")
-
-
 @pytest.mark.requirement(104)
 @pytest.mark.parametrize(
     "origin",
@@ -78,13 +58,6 @@ def test_a_preflight_from_any_other_origin_is_not_allowed(api, origin):
     assert cors_headers(preflight(api, "/session/create", origin=origin)) == []
 
 
-@every_server_endpoint
-def test_a_preflight_to_a_server_endpoint_is_an_ordinary_request(api, method, path, kind):
-    response = preflight(api, path, method=method)
-    assert problem(response) == (401, "missing_api_key")
-    assert cors_headers(response) == []
-
-
 def test_an_origin_of_any_enabled_project_will_do_for_a_preflight(api):
     factories.project().set(origins=["https://other.example"])
     assert preflight(api, "/session/create", origin="https://other.example").has_header("Access-Control-Allow-Origin")
@@ -95,31 +68,7 @@ def test_an_origin_of_a_disabled_project_will_not(api, project):
     assert cors_headers(preflight(api, "/session/create")) == []
 
 
-def test_options_without_a_preflights_headers_is_none(api):
-    response = api.call("OPTIONS", "/session/create", key=api.api_key, headers={"origin": ORIGIN})
-    assert problem(response) == (405, "method_not_allowed")
-
-
 # --- answers ---------------------------------------------------------------------------------------------------------
-
-
-@every_browser_endpoint
-def test_the_answer_may_be_read_by_a_listed_origin(api, method, path, kind):
-    body = {} if method == "POST" else None
-    response = api.call(method, path, body, key=api.api_key, headers={"origin": ORIGIN})
-    assert response["Access-Control-Allow-Origin"] == ORIGIN
-    exposed = set(response["Access-Control-Expose-Headers"].split(", "))
-    assert exposed == {"Date", "Retry-After", "X-Request-Id", "RateLimit", "RateLimit-Policy"}
-
-
-def test_an_error_may_be_read_too(api):
-    response = api.call("POST", "/session/create", raw="{", key=api.api_key, headers={"origin": ORIGIN})
-    assert (response.status_code, response["Access-Control-Allow-Origin"]) == (400, ORIGIN)
-
-
-def test_a_refused_kind_of_key_may_be_read_too(api):
-    response = api.call("POST", "/session/create", {}, key=api.secret_key, headers={"origin": ORIGIN})
-    assert (response.status_code, response["Access-Control-Allow-Origin"]) == (403, ORIGIN)
 
 
 @every_browser_endpoint
@@ -167,15 +116,6 @@ def test_the_origin_of_an_app_can_be_listed(api, project):
     assert response["Access-Control-Allow-Origin"] == "capacitor://localhost"
 
 
-@every_browser_endpoint
-@pytest.mark.parametrize("headers", [{}, {"origin": ORIGIN}, {"origin": "https://evil.example"}])
-def test_every_answer_varies_on_the_origin(api, method, path, kind, headers):
-    with_key = api.call(method, path, {}, key=api.api_key, headers=headers)
-    without = api.call(method, path, {}, headers=headers)
-    for response in (with_key, without, preflight(api, path)):
-        assert "origin" in varies_on(response)
-
-
 REFUSED = [
     {"raw": "{"},
     {"raw": "x" * 16_385},
@@ -201,11 +141,3 @@ def test_what_fails_varies_on_the_origin_too(api, transactional_db, method, path
     failed = api.call(method, path, {}, key=api.api_key)
     assert problem(failed) == (500, "internal_error")
     assert "origin" in varies_on(failed)
-
-
-@pytest.mark.requirement(104)
-@every_server_endpoint
-def test_a_server_endpoint_sends_no_cors_headers(api, method, path, kind):
-    body = {} if method == "POST" else None
-    response = api.call(method, path, body, key=api.secret_key, headers={"origin": ORIGIN})
-    assert cors_headers(response) == []

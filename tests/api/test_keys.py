@@ -44,21 +44,6 @@ def settings_with(api, key, **environ):
 # --- the two kinds ---------------------------------------------------------------------------------------------------
 
 
-@every_endpoint
-def test_the_right_kind_gets_past_the_door(api, method, path, kind):
-    response = api.call(method, path, {} if method == "POST" else None, key=api.key(kind))
-    assert response.status_code in (200, 400, 404)
-
-
-@pytest.mark.requirement(1)
-@every_endpoint
-def test_the_other_kind_is_refused(api, method, path, kind):
-    other = "secret" if kind == "api" else "api"
-    response = api.call(method, path, {} if method == "POST" else None, key=api.key(other))
-    assert problem(response) == (403, "wrong_key_kind")
-    assert f"takes {'an API' if kind == 'api' else 'a secret'} key (ww_{kind}_...)" in response.data["detail"]
-
-
 @pytest.mark.requirement(1)
 def test_a_refused_kind_has_no_effect(api):
     api.secret_key, api.api_key = api.api_key, api.secret_key
@@ -68,16 +53,6 @@ def test_a_refused_kind_has_no_effect(api):
 
 
 # --- keys that are none ----------------------------------------------------------------------------------------------
-
-
-@every_endpoint
-def test_without_a_key_nothing_is_answered(api, method, path, kind):
-    assert problem(api.call(method, path, {})) == (401, "missing_api_key")
-
-
-@every_endpoint
-def test_an_unknown_key_is_refused(api, method, path, kind):
-    assert problem(api.call(method, path, {}, key=unknown_key())) == (401, "invalid_api_key")
 
 
 def expired(project, kind):
@@ -136,11 +111,6 @@ def test_a_key_that_is_over_looks_like_an_unknown_one(api, project, make, kind):
 )
 def test_an_odd_value_is_refused(api, spoil):
     assert problem(api.call("GET", "/session/settings", key=spoil(api.api_key))) == (401, "invalid_api_key")
-
-
-def test_an_empty_header_is_a_missing_one(api):
-    response = api.call("GET", "/session/settings", headers={"x-api-key": ""})
-    assert problem(response) == (401, "missing_api_key")
 
 
 @pytest.mark.requirement(2, 4)

@@ -3,8 +3,8 @@
 import pytest
 from django.core.management import CommandError
 
-from tests.admin.rows import a_message
 from tests.commands.running import run, run_json
+from tests.factories import a_message
 from verification.models import AuditEntry, Message, Provider, Recipient
 from verification.services.providers import editing
 from verification.services.providers.accounts import hook_url, stored_secrets
@@ -121,7 +121,7 @@ def test_a_provider_with_much_traffic_is_removed_in_batches(shop, monkeypatch):
     row = Provider.objects.get()
     recipient = Recipient.objects.create(project=row.project, address="+4915112345678")
     for number in range(5):
-        message = a_message(row.project, recipient, provider=row)
+        message = a_message(recipient, provider=row)
         message.attempts.create(provider=row, provider_name="Gateway", outcome="accepted", latency_ms=number)
     run("provider", "remove", str(row.pk), "--yes")
     assert not Provider.objects.exists()

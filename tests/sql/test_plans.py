@@ -54,16 +54,7 @@ def made(request, db):
             [Recipient(project=project, address=f"+49{ids.generate_message_id()}") for _ in range(number)]
         )
         rows = [
-            Message(
-                id=ids.generate_message_id(),
-                project=project,
-                recipient=recipient,
-                channel="sms",
-                language="en",
-                created_at=now - timedelta(milliseconds=number - place),
-                due_at=now - timedelta(milliseconds=number - place),
-                expires_at=now + timedelta(minutes=5),
-            )
+            factories.message(recipient, created_at=now - timedelta(milliseconds=number - place))
             for place, recipient in enumerate(recipients)
         ]
         Message.objects.bulk_create(rows)
@@ -256,26 +247,11 @@ def test_the_session_of_a_link_is_found_without_the_others_that_stand_open(db, i
     """Sessions whose recipients never came back stand open until their rows go."""
     project = factories.project()
     bot = project.provider("messenger_a", name="bot", type="collector_bot")
-    now = timezone.now()
     recipients = Recipient.objects.bulk_create(
         [Recipient(project=project.row, address=f"+49{ids.generate_message_id()}") for _ in range(BACKLOG)]
     )
     sessions = Session.objects.bulk_create(
-        [
-            Session(
-                id=ids.generate_session_id(),
-                project=project.row,
-                recipient=recipient,
-                language="en",
-                code_length=6,
-                code_digits=True,
-                code_letters=False,
-                attempts_max=5,
-                link_payload=ids.generate_link_payload(),
-                expires_at=now + timedelta(minutes=3),
-            )
-            for recipient in recipients
-        ]
+        factories.session(recipient, link_payload=ids.generate_link_payload()) for recipient in recipients
     )
     if is_thought_empty:
         set_statistics(EMPTIED, "session")
@@ -301,19 +277,7 @@ def test_a_stranger_is_judged_and_their_wrong_codes_settled_without_all_others(d
         [Recipient(project=project, address=f"{number}@example.com") for number in range(BACKLOG)]
     )
     sessions = Session.objects.bulk_create(
-        Session(
-            id=ids.generate_session_id(),
-            project=project,
-            recipient=recipient,
-            language="en",
-            channel="email",
-            code_digest=b"right",
-            code_length=6,
-            code_digits=True,
-            code_letters=False,
-            attempts_max=5,
-            expires_at=now + timedelta(minutes=30),
-        )
+        factories.session(recipient, channel="email", code_digest=b"right", expires_at=now + timedelta(minutes=30))
         for recipient in recipients
     )
     subnets = [HERE if number < 4 else f"10.{number // 250}.{number % 250}.0/24" for number in range(BACKLOG)]

@@ -8,7 +8,8 @@ import pytest
 from django.contrib import admin
 from django.urls import reverse
 
-from tests.admin.rows import ADDRESS, a_message
+from tests.admin.rows import ADDRESS
+from tests.factories import a_message
 from verification.admin.apps import discover
 from verification.admin.base import csv_export
 from verification.admin.base.csv_export import harmless
@@ -38,7 +39,7 @@ def test_every_list_has_a_file(panel, model):
 
 
 def test_a_file_holds_the_rows_that_the_filters_let_through(panel):
-    sent = a_message(panel.project, panel.rows[Recipient], status="success", error="")
+    sent = a_message(panel.rows[Recipient], status="success", error="")
     names, row = read(panel.as_("owner").get(address_of(Message, status="success", p=1)))
     assert row[names.index("Message")] == f"msg_{sent.pk}"  # a spreadsheet would round 16 digits
 
@@ -100,7 +101,7 @@ def test_who_took_a_file_is_on_record_without_what_they_searched_for(panel):
 
 
 def test_a_long_list_says_that_there_is_more(panel, monkeypatch):
-    a_message(panel.project, panel.rows[Recipient])
+    a_message(panel.rows[Recipient])
     monkeypatch.setattr(csv_export, "MAX_ROWS", 1)
     *_, row, last = read(panel.as_("owner").get(address_of(Message)))
     assert last == ["Only the first 1 are here. Narrow the filters to get the others."]

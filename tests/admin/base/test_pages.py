@@ -11,7 +11,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import ADDRESS, a_message, a_session
+from tests.admin.rows import ADDRESS
+from tests.factories import a_message, a_session
 from verification.admin.apps import discover
 from verification.admin.base import display
 from verification.admin.base.permissions import Who
@@ -486,17 +487,16 @@ def test_a_list_with_all_its_columns_reads_no_more_for_more_rows(panel, model):
         asked.append((found.context["cl"].result_count, len(queries)))
         for _ in range(3):
             a_message(
-                panel.project,
                 panel.rows[Recipient],
-                session=a_session(panel.project, panel.rows[Recipient], is_open=False),
+                session=a_session(panel.rows[Recipient], is_open=False),
             )
     (few, before), (many, after) = asked
     assert many > few and before == after
 
 
 def test_a_session_without_an_accepted_message_says_so_and_why(panel):
-    session = a_session(panel.project, panel.rows[Recipient], is_open=False)
-    message = a_message(panel.project, panel.rows[Recipient], session=session)
+    session = a_session(panel.rows[Recipient], is_open=False)
+    message = a_message(panel.rows[Recipient], session=session)
     for page in (url(Session, "changelist"), url(Session, "change", session.pk)):
         shown = panel.as_("owner").get(page).content.decode()
         assert '<span class="ww-muted">not sent</span>' in shown and "The gateway said no." in shown

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import a_message, a_session
+from tests.factories import a_message, a_session
 from verification.admin.base.current_project import form_link
 from verification.admin.dashboard.day import RefusedByRule
 from verification.core import client_address
@@ -41,7 +41,6 @@ def sent(panel, number=1, *, ago=timedelta(0), **fields):
     at = timezone.now() - ago
     for _ in range(number):
         message = a_message(
-            panel.project,
             recipient_of(panel),
             **{"status": "success", "error": None, "sent_at": at, "finished_at": at, "created_at": at, **fields},
         )
@@ -50,11 +49,11 @@ def sent(panel, number=1, *, ago=timedelta(0), **fields):
 
 def lost(panel, number=1, **fields):
     for _ in range(number):
-        a_message(panel.project, recipient_of(panel), **fields)
+        a_message(recipient_of(panel), **fields)
 
 
 def test_failed_and_expired_messages_are_those_behind_the_link(panel):
-    a_message(panel.project, recipient_of(panel), status="expired", error="It could not be sent in time.")
+    a_message(recipient_of(panel), status="expired", error="It could not be sent in time.")
     sent(panel)
     response = overview(panel)
     tiles = {tile.title: tile.value for tile in response.context["figures"].tiles}
@@ -68,13 +67,13 @@ def test_failed_and_expired_messages_are_those_behind_the_link(panel):
 
 def test_the_latest_failures_hold_the_expired_and_group_what_is_alike(panel):
     for _ in range(3):
-        a_message(panel.project, recipient_of(panel), status="expired", error="It could not be sent in time.")
+        a_message(recipient_of(panel), status="expired", error="It could not be sent in time.")
     failures = overview(panel).context["figures"].failures
     assert [(each.message.status, each.number) for each in failures] == [("expired", 3), ("failed", 1)]
 
 
 def test_test_logins_count_neither_on_the_overview_nor_in_stats(panel):
-    sent(panel, session=a_session(panel.project, recipient_of(panel), is_open=False, is_test=True), is_test=True)
+    sent(panel, session=a_session(recipient_of(panel), is_open=False, is_test=True), is_test=True)
     shown = overview(panel).context["figures"]
     sessions, (channel,) = sum(hour["counts"][0] for hour in shown.table), shown.rows
     (told,) = (row for row in collect(ranges.last_hours(timezone.now(), 24)) if row["project"] == panel.project.pk)

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.html import escape
 
 from tests import factories
-from tests.admin.rows import a_message, a_session
+from tests.factories import a_message, a_session
 from tests.fakes import http_server
 from verification.admin.projects.onboarding import steps_of
 from verification.models import ApiKey, KeyKind, Membership, Provider, Recipient
@@ -56,11 +56,11 @@ def test_each_line_is_done_once_its_rows_are_there(new):
     assert accounts.check_provider(provider).is_ok
     assert "Check the credentials" in done(new)
     to = Recipient.objects.create(project=new, address="+4915112345678")
-    a_message(new, to, status="sent", error="", sent_at=timezone.now(), finished_at=None)
+    a_message(to, status="sent", error="", sent_at=timezone.now(), finished_at=None)
     assert "Send a test to yourself" in done(new) and "Request a code from your app" not in done(new)
-    a_session(new, to, is_open=False, is_test=True)
+    a_session(to, is_open=False, is_test=True)
     assert "Request a code from your app" not in done(new)
-    a_session(new, to)
+    a_session(to)
     assert "Request a code from your app" in done(new) and "Choose where alerts go" not in done(new)
     new.alert_emails = ["ops@example.com"]
     assert "Choose where alerts go" in done(new)
@@ -91,7 +91,7 @@ def test_on_a_test_project_no_message_is_called_a_real_one(new):
 def test_after_the_first_verified_user_only_the_check_and_the_alerts_stay_open(new, owner):
     assert b"Getting started" in owner.get(page_of(new)).content
     to = Recipient.objects.create(project=new, address="+4915112345678")
-    session = a_session(new, to, is_test=True)
+    session = a_session(to, is_test=True)
     verified = {"is_open": False, "verified_at": timezone.now(), "code_digest": None, "code_encrypted": None}
     type(session).objects.filter(pk=session.pk).update(**verified)
     assert "Send a test to yourself" in open_steps(new)
@@ -102,7 +102,7 @@ def test_after_the_first_verified_user_only_the_check_and_the_alerts_stay_open(n
 
 def test_the_checklist_goes_when_all_is_done_or_the_project_is_no_longer_new(new, owner):
     to = Recipient.objects.create(project=new, address="+4915112345678")
-    session = a_session(new, to)
+    session = a_session(to)
     verified = {"is_open": False, "verified_at": timezone.now(), "code_digest": None, "code_encrypted": None}
     type(session).objects.filter(pk=session.pk).update(**verified)
     Provider.objects.filter(project=new).update(checked_at=timezone.now())
@@ -138,7 +138,7 @@ def test_a_gateway_that_is_only_reached_is_checked_once_it_accepts_a_message(new
     Provider.objects.filter(project=new).exclude(pk=row.pk).update(checked_at=timezone.now())
     assert health.is_ok and not health.is_sure and "Check the credentials" not in done(new)
     to = Recipient.objects.create(project=new, address="+4915112345678")
-    message = a_message(new, to, provider=row, status="failed", sent_at=None)
+    message = a_message(to, provider=row, status="failed", sent_at=None)
     assert "Check the credentials" not in done(new)
     type(message).objects.filter(pk=message.pk).update(status="sent", error=None, sent_at=timezone.now())
     assert "Check the credentials" in done(new)

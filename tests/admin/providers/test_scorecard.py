@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import a_message
+from tests.factories import a_message
 from verification import sql
 from verification.admin.base.display import format_country
 from verification.admin.providers.routing_rules import remove_link, sentence_of
@@ -103,7 +103,7 @@ def test_a_time_aside_is_a_row_from_its_opening_to_its_end(panel):
     for number in range(5):
         recipient = Recipient.objects.create(project=panel.project, address=f"+4915112300{number:03d}")
         DeliveryAttempt.objects.create(
-            message=a_message(panel.project, recipient), provider=gateway, outcome="temporary", latency_ms=1
+            message=a_message(recipient), provider=gateway, outcome="temporary", latency_ms=1
         )
     told = {"provider": gateway.pk, "recipient": recipient.pk, "outcome": "temporary", "reason": "HTTP 503"}
     told |= {"wait_seconds": None, "is_probe": False} | JUDGED

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from redis.exceptions import ConnectionError as StoreAway
 
-from tests.admin.rows import a_message
+from tests.factories import a_message
 from verification.models import Message, Project, Provider, Recipient
 from verification.services.providers.store import ProviderStore
 
@@ -43,7 +43,7 @@ def test_a_projects_inbox_is_its_members(panel):
 
 def test_a_system_inbox_shows_each_member_their_own_projects(panel):
     box = Provider.objects.create(channel="sms", type="inbox", name="Box of all")
-    foreign = a_message(panel.other, Recipient.objects.create(project=panel.other, address="+4915112345679"))
+    foreign = a_message(Recipient.objects.create(project=panel.other, address="+4915112345679"))
     keep(box, code="111111", id=panel.rows[Message].pk, at="2026-01-01T00:00:01.000Z")
     keep(box, code="222222", id=foreign.pk, at="2026-01-01T00:00:02.000Z")
     keep(box, code="333333", project="", at="2026-01-01T00:00:03.000Z")

@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import ADDRESS, a_message, a_session
+from tests.admin.rows import ADDRESS
+from tests.factories import a_message, a_session
 from tests.fakes.limits import set_limit
 from verification.core import crypto
 from verification.models import (
@@ -43,8 +44,8 @@ def test_the_one_hit_opens_at_once(panel):
 @pytest.mark.requirement(91)
 def test_several_hits_are_listed_with_their_sentences_and_masked(panel):
     recipient = panel.rows[Recipient]
-    second = a_session(panel.project, recipient, is_open=False, refusal="suppressed")
-    manual = a_message(panel.project, recipient)
+    second = a_session(recipient, is_open=False, refusal="suppressed")
+    manual = a_message(recipient)
     page = find(panel.as_("owner"), ADDRESS).content.decode()
     assert all(page_of(row) in page for row in (panel.rows[Session], second, manual))
     assert "No message was sent by SMS" in page and "+4915******78" in page
@@ -115,7 +116,7 @@ def test_ids_are_no_look_up_of_a_number(panel, monkeypatch):
 
 
 def test_a_hit_of_an_earlier_day_tells_its_time_once(panel):
-    a_session(panel.project, panel.rows[Recipient], is_open=False)
+    a_session(panel.rows[Recipient], is_open=False)
     began = timezone.now() - timedelta(days=2)
     Session.objects.filter(project=panel.project).update(created_at=began)
     page = find(panel.as_("owner"), ADDRESS).content.decode()
@@ -139,7 +140,7 @@ def test_what_is_not_theirs_is_not_found(panel, who):
 
 def test_of_two_projects_each_ones_story_is_found(panel):
     Membership.objects.create(project=panel.other, user=User.objects.get(username="owner"))
-    theirs = a_session(panel.other, Recipient.objects.create(project=panel.other, address=ADDRESS))
+    theirs = a_session(Recipient.objects.create(project=panel.other, address=ADDRESS))
     page = find(panel.as_("owner"), ADDRESS).content.decode()
     assert page_of(theirs) in page and page_of(panel.rows[Session]) in page and "Theirs" in page
     assert find(panel.as_("stranger"), ADDRESS)["Location"] == page_of(theirs)

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.admin.rows import a_session
+from tests.factories import a_session
 from verification.admin.base.display import page_address
 from verification.models import Recipient, Session, SessionState
 from verification.services.projects.snapshot import load_project
@@ -38,7 +38,7 @@ def sessions(panel):
         moments = {key: now + timedelta(minutes=MINUTES[at]) for key, at in fields.items() if key.endswith("_at")}
         created_at = now - timedelta(minutes=2)
         given = {"expires_at": now + timedelta(minutes=3), "created_at": created_at, "attempts_max": 5}
-        made[name] = a_session(panel.project, recipient, **given | fields | moments)
+        made[name] = a_session(recipient, **given | fields | moments)
     return made
 
 

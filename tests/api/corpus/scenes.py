@@ -199,83 +199,19 @@ def cheap_puzzles(project, kept):
 
 # --- bodies that nobody reads ------------------------------------------------------------------------------------
 
-UNREADABLE = (
-    "",
-    " ",
-    "{",
-    "[]",
-    "null",
-    '"text"',
-    "1",
-    "true",
-    '[{"to": "+4915112345678"}]',
-    "to=%2B4915112345678",
-    '{"to": "+4915112345678"',  # a comma before its end is told at another column by Python 3.13
-    "{'to': '+4915112345678'}",
-    '{"to": "+4915112345678"} x',
-    '{"to": "+4915112345678"}{}',
-    '{"to": "+4915112345678", "to": "+4915112345679"}',
-    '{"x": {"a": 1, "a": 2}}',
-    '{"x": NaN}',
-    '{"x": -Infinity}',
-    '{"x": 1e999}',
-    '{"x": "\\ud800"}',
-    '{"\\udfff": 1}',
-    '{"x": "\\u0000"}',
-    '{"x": {"x": {"x": {"x": {"x": {}}}}}}',
-    '{"x": [[[[[]]]]]}',
-    "[" * 2000 + "]" * 2000,
-    '{"x":' * 2000 + "1" + "}" * 2000,
-    '{"x": "\n"}',
-    '{"x": 01}',
-    '{"x": .5}',
-    b'{"to": "\xff"}',
-    '{"x": 1}'.encode("utf-16"),
-    b'\xef\xbb\xbf{"x": 1}',
-    b'{"x": "a\x00b"}',
-    "{" + ", ".join(f'"m{number}": 1' for number in range(101)) + "}",
-    '{"x": 123456789012345678901}',
-)
-READABLE = (
-    '{"x": {"x": {"x": {"x": {}}}}}',
-    '{"x": "[[[[[[{{{{{{"}',
-    '{"x": "\\ud83d\\ude00"}',
-    '{"x": 1.5e3, "y": -0, "z": null}',
-    ' \r\n\t{"x": 1} \n',
-    "{" + ", ".join(f'"m{number}": 1' for number in range(100)) + "}",
-    '{"x": 12345678901234567890}',
-)
-TYPES = (
-    "text/plain",
-    "text/json",
-    "",
-    "json",
-    "*/*",
-    "application/*",
-    "application/x-www-form-urlencoded",
-    "multipart/form-data; boundary=x",
-    "multipart/form-data",
-    "application/problem+json",
-    "application/jsonp",
-    "application/json; charset=latin-1",
-    "application/json; charset=utf-16",
-    "application/json; charset=",
-    "application/json; charset=nonsense",
-    "application/json; charset=rot13",
-    "application/json; charset*=nonsense''%41",
-    "application/json; charset=utf-8; charset=latin-1",
-)
-GOOD_TYPES = (
-    "application/json; charset=utf-8",
-    "Application/JSON;charset=UTF-8",
-    "application/json; charset=UTF8",
-    'application/json; charset="utf-8"',
-    "application/json; version=1",
-    " application/json ;",
-)
-LONG = "x" * 1001
-
-WRONG_VALUES = (None, "", " ", 1, 1.5, True, [], {}, ["+4915112345678"], LONG)
+# Which bodies are refused, and why, is in tests/api/test_parsers.py; here is one answer for each reason's words.
+UNREADABLE = ("", "[]", "{", '{"to": "a", "to": "b"}', '{"x": NaN}', '{"x": "\\ud800"}', "[" * 2000, b'{"to": "\xff"}')
+CREATE = {"to": PHONE}
+SEND = {"session_id": NO_SESSION, "type": "sms"}
+CHECK = {"session_id": NO_SESSION, "code": "1234"}
+MANUAL = {"to": PHONE, "channel": "sms"}
+FIELDS = {
+    "/session/create": ("to", "type", "send", "challenge_token"),
+    "/session/send": ("session_id", "type", "challenge_token"),
+    "/session/check": ("session_id", "code"),
+    "/session/verify": ("verify_token",),
+    "/manual/send": ("to", "channel", "provider_id", "code", "callback_url"),
+}
 
 
 def large(size):
@@ -287,178 +223,81 @@ def wrong(path, kind, good, field_, values):
     return [post(path, {**good, field_: value}, key=kind) for value in values]
 
 
-CREATE = {"to": PHONE}
-SEND = {"session_id": NO_SESSION, "type": "sms"}
-CHECK = {"session_id": NO_SESSION, "code": "1234"}
-MANUAL = {"to": PHONE, "channel": "sms"}
-WRONG_SESSIONS = (*WRONG_VALUES, "nope", NO_SESSION.lower(), f" {NO_SESSION}", NO_SESSION + "0", "8" + NO_SESSION[1:])
-WRONG_TOKENS = (*WRONG_VALUES, "nope", NO_TOKEN.upper(), NO_TOKEN.replace("-", ""), f"{{{NO_TOKEN}}}", f"{NO_TOKEN}\n")
-WRONG_CHANNELS = (*WRONG_VALUES, "SMS", "pigeon", "sms ")
-WRONG_RECIPIENTS = (
-    *WRONG_VALUES,
-    "nope",
-    "015112345678",
-    "+49",
-    "+4915112345678x",
-    "+49 (151) 1234-5678",
-    "tel:+4915112345678",
-    "+999123456789",
-    "+4990012345",
-    "a@b",
-    "@example.com",
-    "ada@[127.0.0.1]",
-    "ada@example.com,bob@example.com",
-    "Ada@EXAMPLE.com",
-    "ada@exämple.com",
-    "ädä@example.com",
-    "ada@example.com\n",
-)
-
 SCENES = {
     # --- the key, the method, the path ---------------------------------------------------------------------------
     "no key": [Ask(method, path, key=None) for method, path, kind in ENDPOINTS],
     "an empty key": [get("/session/settings", key=None, headers={"x-api-key": ""})],
     "an unknown key": [
-        Ask(method, path, key=None, headers={"x-api-key": key})
+        Ask(method, path, key=None, headers={"x-api-key": "ww_api_nonsense"})
         for method, path, kind in ENDPOINTS[:1] + ENDPOINTS[-1:]
-        for key in ("nope", "ww_api_nonsense", "ww_secret_" + "0" * 38, "ww_api_" + "é" * 38)
     ],
     "a key of the other kind": [Ask(method, path, key=OTHER[kind]) for method, path, kind in ENDPOINTS if kind],
     "a revoked key": [create(), get("/session/settings", before=expire_key), get("/events", key=SECRET)],
     "a project that is off": [get("/session/settings", before=switch_off), get("/events", key=SECRET)],
-    "other methods": [
-        Ask(other, path, key=kind)
-        for method, path, kind in ENDPOINTS
-        for other in ("PUT", "GET" if method == "POST" else "POST", "OPTIONS")
-    ],
-    "strange methods": [
-        Ask(method, "/session/create")
-        for method in ("PATCH", "DELETE", "TRACE", "CONNECT", "HEAD", "BREW", "get", "post")
-    ],
-    "other methods without a key": [
-        Ask(method, path, key=None) for path in ("/session/create", "/events") for method in ("PUT", "OPTIONS", "BREW")
-    ],
+    "other methods": [Ask("PUT", path, key=kind) for method, path, kind in ENDPOINTS],
+    "strange methods": [Ask(method, "/session/create") for method in ("HEAD", "OPTIONS", "BREW", "post")],
+    "another method without a key": [Ask("PUT", "/session/create", key=None)],
     "head": [Ask("HEAD", path, key=kind) for path, kind in GETS],
-    "a trailing slash": [
-        *(Ask(method, path + "/", {} if method == "POST" else None, key=kind) for method, path, kind in ENDPOINTS),
-        post("/session/create//", {}),
-        post("/session/create/?x=1", {}),
-    ],
+    "a trailing slash": [post("/session/create/", {}), post("/session/create//", {}), get("/events/", key=SECRET)],
     "nowhere": [
-        Ask(method, path, {} if method == "POST" else None)
-        for method in ("GET", "POST")
-        for path in (
-            "/nowhere",
-            "/session/nowhere",
-            "/session/nowhere/",
-            "/session/create/x",
-            "/Session/create",
-            "/manual/",
-            "/manual/message",
-            "/manual/message/",
-            "/manual/message/1/2",
-            "/eventsx",
-            "/session/create.json",
-            "/hooks/x",
-        )
+        *(get(path) for path in ("/nowhere", "/session/nowhere", "/manual/message/", "/hooks/x")),
+        post("/session/nowhere", {}),
     ],
     "a host that is not served": [
-        get("/session/settings", headers={"host": host}) for host in ("evil.example", "testserver:x", "a b", "")
-    ]
-    + [get("/nowhere", headers={"host": "evil.example"}), get("/session/nowhere", headers={"host": "evil.example"})],
-    "forwarded hosts and methods": [
-        get("/session/settings", headers={"x-forwarded-host": "evil.example"}),
-        post("/session/channels", {"_method": "GET"}, headers={"x-http-method-override": "GET"}),
+        get(path, headers={"host": "evil.example"}) for path in ("/session/settings", "/nowhere", "/session/nowhere")
     ],
-    "what is asked for": [
-        get(f"/session/settings{query}", headers={"accept": accept})
-        for accept in ("text/html", "application/xml;q=1", "x", "application/json; indent=4")
-        for query in ("", "?format=api")
-    ],
-    "request ids": [
-        get("/session/settings", headers={"x-request-id": given}, key=key)
-        for given in ("a", "A-b_c.9", "x" * 64, "", "x" * 65, "a b", "a/b", "<a>")
-        for key in (SESSION, None)
-    ],
+    "request ids": [get("/session/settings", headers={"x-request-id": given}) for given in ("A-b_c.9", "a b")],
     # --- the body --------------------------------------------------------------------------------------------------
     "unreadable bodies": [post("/session/create", raw) for raw in UNREADABLE],
     "an unreadable body at every endpoint": [post(path, "{", key=kind) for path, kind in POSTS],
-    "no body": [post(path, key=kind, type=type) for path, kind in POSTS for type in (JSON, None)],
-    "readable bodies": [post("/session/create", raw) for raw in READABLE],
-    "content types": [post("/session/create", CREATE, type=type) for type in TYPES],
-    "content types of an empty body": [post("/session/create", "", type=type) for type in TYPES[:8]],
-    "content types where nothing is read": [get("/session/settings", headers={"content-type": type}) for type in TYPES],
-    "a charset that reads no query": [
-        get("/session/settings?session_id=%41", headers={"content-type": f"application/json; charset={charset}"})
-        for charset in ("rot13", "utf-16", "nonsense")
+    "no body": [post("/session/create", type=type) for type in (JSON, None)],
+    "content types": [
+        post("/session/create", CREATE, type=type)
+        for type in ("", "text/plain", "application/json; charset=rot13", "Application/JSON;charset=UTF-8")
     ],
-    "good content types": [post("/session/create", {}, type=type) for type in GOOD_TYPES],
-    "encodings": [
-        post("/session/create", {}, headers={"content-encoding": encoding})
-        for encoding in ("gzip", "identity", "Identity", "br, gzip", "")
+    "a charset where nothing is read": [
+        get(f"/session/settings{query}", headers={"content-type": "application/json; charset=rot13"})
+        for query in ("", "?session_id=%41")
     ],
+    "encodings": [post("/session/create", {}, headers={"content-encoding": encoding}) for encoding in ("gzip", "")],
     "sizes": [
-        post("/session/verify", large(16 * 1024 + 1), key=SECRET),
         post("/session/create", large(16 * 1024 + 1)),
         post("/session/create", large(16 * 1024)),
-        post("/session/create", large(16 * 1024 + 1), type="text/plain"),
-        post("/session/create", large(300 * 1024)),
         post("/session/create", large(300 * 1024), key=None),
-        Ask("PUT", "/session/create", large(300 * 1024)),
     ],
     "a length that is none": [
-        post("/session/create", {}, headers={"content-length": length}) for length in ("", "x", "-1", "16385", "1")
+        post("/session/create", {}, headers={"content-length": length}) for length in ("x", "-1", "16385", "1")
     ],
     "chunked bodies": [
         post("/session/create", {}, chunked=True),
-        post("/session/create", {"to": 1}, chunked=True),
-        post("/session/create", large(16 * 1024 + 1), chunked=True),
         post("/session/create", large(300 * 1024), chunked=True),
-        post("/session/create", "", chunked=True),
-        post("/session/create", {}, chunked=True, type="text/plain"),
         get("/session/settings", chunked=True),
     ],
     # --- fields ----------------------------------------------------------------------------------------------------
-    "no fields": [post(path, {}, key=kind) for path, kind in POSTS]
-    + [post(path, {"x": 1}, key=kind) for path, kind in POSTS],
-    "create: to": wrong("/session/create", SESSION, {"send": False}, "to", WRONG_RECIPIENTS),
-    "create: type": wrong("/session/create", SESSION, {**CREATE, "send": False}, "type", WRONG_CHANNELS),
-    "create: send": wrong("/session/create", SESSION, CREATE, "send", (0, "", "true", [], {}, 1.0)),
-    "create: send null": wrong("/session/create", SESSION, CREATE, "send", (None, False, True)),
+    # Which values a field refuses is in tests/api/test_bad_input.py; here are the words for each way to be wrong.
+    "wrong fields": [
+        post(path, dict.fromkeys(FIELDS[path], value), key=kind)
+        for path, kind in POSTS
+        for value in (None, "", [], "x" * 3000)
+    ],
+    "fields that nobody knows": [post(path, {"x": 1}, key=kind) for path, kind in POSTS],
+    "create: to": wrong("/session/create", SESSION, {}, "to", ("nope", "+999123456789", "a@b", "Ada@EXAMPLE.com")),
     "create: challenge_token": wrong(
-        "/session/create", SESSION, CREATE, "challenge_token", ("", 1, [], {}, True, "x" * 8193, None, "x", "x" * 8192)
+        "/session/create", SESSION, CREATE, "challenge_token", (None, "x" * 8192, "x" * 8193)
     ),
-    "send: session_id": wrong("/session/send", SESSION, SEND, "session_id", WRONG_SESSIONS),
-    "send: type": wrong("/session/send", SESSION, SEND, "type", WRONG_CHANNELS),
-    "send: challenge_token": wrong("/session/send", SESSION, SEND, "challenge_token", ("", 1, None, "x" * 8193)),
-    "check: session_id": wrong("/session/check", SESSION, CHECK, "session_id", WRONG_SESSIONS),
-    "check: code": wrong("/session/check", SESSION, CHECK, "code", (*WRONG_VALUES, "x" * 32, "x" * 33, "\u0663\u0664")),
-    "verify: verify_token": wrong("/session/verify", SECRET, {}, "verify_token", WRONG_TOKENS),
-    "manual: to": wrong("/manual/send", SECRET, MANUAL, "to", (None, "", 1, "nope", LONG)),
-    "manual: channel": wrong("/manual/send", SECRET, MANUAL, "channel", WRONG_CHANNELS),
-    "manual: provider_id": wrong(
-        "/manual/send",
-        SECRET,
-        MANUAL,
-        "provider_id",
-        ("1", "", True, 1.5, -1, 0, 0.0, 2**63, 9999999999999999999, [], {}, 987654321, 987654321.0, 1e3, None),
+    "send: type": wrong("/session/send", SESSION, SEND, "type", ("pigeon", "sms")),
+    "check: code": wrong("/session/check", SESSION, CHECK, "code", ("x" * 32, "\u0663\u0664")),
+    "verify: verify_token": wrong(
+        "/session/verify", SECRET, {}, "verify_token", (NO_TOKEN.upper(), NO_TOKEN.replace("-", ""), f"{NO_TOKEN}\n")
     ),
-    "manual: code": wrong(
-        "/manual/send",
-        SECRET,
-        MANUAL,
-        "code",
-        ("", 1234, "123", "12345", "1234567", "abcd", "١٢٣٤", "1234\n", LONG, None, "123456"),
-    ),
+    "manual: provider_id": wrong("/manual/send", SECRET, MANUAL, "provider_id", ("1", 0, 2**63, 987654321, 1e3)),
+    "manual: code": wrong("/manual/send", SECRET, MANUAL, "code", ("12345", "١٢٣٤", "123456")),
     "manual: callback_url": wrong(
         "/manual/send",
         SECRET,
         MANUAL,
         "callback_url",
         (
-            "",
-            1,
-            [],
             "nope",
             "http://shop.example/",
             "https://shop.example:444/",
@@ -466,74 +305,33 @@ SCENES = {
             "https://shop.example/#x",
             "https://10.0.0.1/",
             "https://shop.example/" + "x" * 2048,
-            None,
         ),
     ),
-    "several errors": [
-        post("/session/create", {"to": 1, "type": "x", "send": "x", "challenge_token": 1}),
-        post("/session/create", {"challenge_token": "", "send": 0, "type": None}),
-        post("/session/send", {"challenge_token": 1}),
-        post("/session/check", {"code": None}),
-        post("/manual/send", {"callback_url": 1, "code": 1, "provider_id": "x", "channel": "x"}, key=SECRET),
-        post("/manual/send", {"to": 1, "channel": None}, key=SECRET),
-    ],
     "queries": [
         get(f"{path}?{query}")
         for path in ("/session/settings", "/session/channels")
         for query in (
-            "session_id=",
             "session_id=nope",
-            f"session_id={NO_SESSION.lower()}",
             f"session_id={NO_SESSION}",
             f"session_id={NO_SESSION}&session_id={NO_SESSION}",
-            "x=1&x=2",
-            "x=1",
-            f"session_id={'x' * 1001}",
             "session_id=%00",
             "session_id=%FF",
-            "session_id=a+b&x=",
         )
     ],
     "query of the challenge": [
         get(f"/session/challenge?{query}", key=None)
-        for query in (
-            "",
-            "project=",
-            "project=nope",
-            f"project={NO_TOKEN}",
-            f"project={NO_TOKEN.upper()}",
-            f"project={NO_TOKEN}&project={NO_TOKEN}",
-            f"project={'x' * 1001}",
-        )
+        for query in ("", "project=nope", f"project={NO_TOKEN}", f"project={NO_TOKEN}&project={NO_TOKEN}")
     ],
     "query of events": [
-        get(f"/events{query}", key=SECRET)
-        for query in (
-            "",
-            "?after=",
-            "?after=0",
-            "?after=nope",
-            "?after=1-1",
-            "?after=" + "1" * 41,
-            "?after=0&after=0",
-            "?after=12345678901234567890-1",
-            "?after=-1",
-            "?x=1",
-        )
+        get(f"/events{query}", key=SECRET) for query in ("", "?after=0", "?after=nope", "?after=0&after=0")
     ],
     "events": [
         post("/session/create", {"to": PHONE}, keep={"session": "session_id"}, before=tell_events),
         check("{code}"),
         get("/events?after=0", key=SECRET),
     ],
-    "the query is no part of the body": [
-        post("/session/create?to=%2B4915112345678", {}),
-        post("/session/create?to=1&to=2", CREATE),
-    ],
-    "the path of a message": [
-        get(f"/manual/message/{id}", key=SECRET)
-        for id in ("1", "x", "0", "-1", "01", "1.0", "9223372036854775808", "%D9%A1", "1%00", "5125890120348313")
-    ],
+    "the query is no part of the body": [post("/session/create?to=%2B4915112345678", {})],
+    "the path of a message": [get(f"/manual/message/{id}", key=SECRET) for id in ("x", "01", "9223372036854775808")],
     # --- sessions --------------------------------------------------------------------------------------------------
     "a session": [
         create(),
@@ -601,8 +399,6 @@ SCENES = {
         get("/session/channels?session_id={session}"),
         get("/session/settings?session_id={session}"),
         create(),
-        *[check("nope")] * 6,
-        create(),
     ],
     "a session that was not sent": [create(send=False), check("123456"), get("/session/channels?session_id={session}")],
     "sends": [
@@ -622,9 +418,7 @@ SCENES = {
         manual(channel="messenger_a"),
         check("1234"),
     ],
-    "languages": [
-        get("/session/settings", headers={"accept-language": given}) for given in ("de-DE,de;q=0.9", "x", "", "*", "en")
-    ],
+    "languages": [get("/session/settings", headers={"accept-language": given}) for given in ("de-DE,de;q=0.9", "x")],
     "test logins": [
         post("/session/create", {"to": PHONE}, keep={"session": "session_id"}, before=test_logins),
         get("/session/settings?session_id={session}"),
@@ -668,9 +462,6 @@ SCENES = {
         get("/manual/channels", key=SECRET),
         get("/manual/message/{message}", key=None, headers={"x-api-key": "{foreign_secret}"}, before=another_project),
         manual(),
-        manual(),
-        manual(),
-        manual(),
     ],
     "idempotency": [
         *[
@@ -680,10 +471,7 @@ SCENES = {
                 ("a", MANUAL),
                 ("a", {"channel": "sms", "to": PHONE}),
                 ("a", {**MANUAL, "code": "123456"}),
-                ("", MANUAL),
                 ("a b", MANUAL),
-                ("x" * 255, MANUAL),
-                ("x" * 256, MANUAL),
                 ("é", MANUAL),
                 ("b", {"to": 1}),
                 ("b", MANUAL),
@@ -699,21 +487,22 @@ SCENES = {
             path,
             {} if method == "POST" else None,
             key=kind,
-            headers={"origin": origin},
+            headers={"origin": ORIGIN},
             before=list_origin,
         )
         for method, path, kind in ENDPOINTS
-        for origin in (ORIGIN, ELSEWHERE)
+    ],
+    "answers to other origins": [
+        get(path, key=kind, headers={"origin": ELSEWHERE}, before=list_origin)
+        for path, kind in (("/session/settings", SESSION), ("/events", SECRET))
     ],
     "refusals to listed origins": [
         post("/session/create", "{", headers={"origin": ORIGIN}, before=list_origin),
         post("/session/create", {}, key=SECRET, headers={"origin": ORIGIN}),
         post("/session/create", {}, key=None, headers={"origin": ORIGIN}),
         post("/session/create", {}, key=None, headers={"origin": ORIGIN, "x-api-key": "ww_api_nope"}),
-        Ask("PUT", "/session/create", headers={"origin": ORIGIN}),
         get("/session/nowhere", headers={"origin": ORIGIN}),
         get("/session/settings", headers={"origin": "null"}),
-        get("/session/settings", headers={"origin": ""}),
     ],
     "the puzzle for a listed origin": [
         get("/session/challenge?project={public}", key=None, headers={"origin": ORIGIN}, before=cheap_puzzles),
@@ -725,45 +514,35 @@ SCENES = {
             "OPTIONS",
             path,
             key=None,
-            headers={"origin": origin, "access-control-request-method": method},
+            headers={"origin": ORIGIN, "access-control-request-method": method},
             before=list_origin,
         )
         for method, path, kind in ENDPOINTS
-        for origin in (ORIGIN, ELSEWHERE)
     ],
-    "what is nearly a preflight": [
-        Ask("OPTIONS", "/session/create", headers={"origin": ORIGIN}, before=list_origin),
-        Ask("OPTIONS", "/session/create", key=None, headers={"origin": ORIGIN}),
-        Ask("OPTIONS", "/session/create", headers={"access-control-request-method": "POST"}),
-        Ask(
-            "OPTIONS", "/session/create/", key=None, headers={"origin": ORIGIN, "access-control-request-method": "POST"}
-        ),
-        Ask("OPTIONS", "/session/create", key=None, headers={"origin": "", "access-control-request-method": "POST"}),
-        Ask(
-            "OPTIONS", "/session/nowhere", key=None, headers={"origin": ORIGIN, "access-control-request-method": "GET"}
-        ),
-        Ask("GET", "/session/settings", headers={"origin": ORIGIN, "access-control-request-method": "GET"}),
+    "a preflight from elsewhere": [
         Ask(
             "OPTIONS",
             "/session/create",
             key=None,
-            headers={"origin": ORIGIN, "access-control-request-method": "POST", "host": "evil.example"},
-        ),
+            headers={"origin": ELSEWHERE, "access-control-request-method": "POST"},
+            before=list_origin,
+        )
+    ],
+    "what is nearly a preflight": [
+        Ask("OPTIONS", "/session/create", headers={"origin": ORIGIN}, before=list_origin),
+        Ask("OPTIONS", "/session/create", key=None, headers={"origin": ORIGIN}),
+        Ask("GET", "/session/settings", headers={"origin": ORIGIN, "access-control-request-method": "GET"}),
     ],
     # --- hooks, probes, metrics --------------------------------------------------------------------------------------
     "hooks": [
         post("/hooks/nobody/nothing", {}, key=None, before=a_hook),
-        get("/hooks/nobody/nothing", key=None),
         Ask("HEAD", "/hooks/nobody/nothing", key=None),
         post("{hook_of_another}/nothing", {}, key=None),
         Ask("HEAD", "{hook}", key=None),
         Ask("PUT", "{hook}", key=None),
-        Ask("OPTIONS", "{hook}", key=None),
         post("{hook}", {}, key=None),
         post("{hook}", "nonsense", key=None, headers={"x-signature": "right"}),
         post("{hook}", {"status": "success"}, key=None, headers={"x-signature": "right"}),
-        post("{hook}/", {"status": "success"}, key=None, headers={"x-signature": "right"}),
-        post("{hook}", {"status": "success"}, key=None, headers={"x-signature": "right"}, type="text/plain"),
         post("{hook}", {"status": "success"}, key=None, headers={"x-signature": "right"}, chunked=True),
         get("{hook}?x=1", key=None),
         post("{hook}", b"x" * (3 * 1024 * 1024 + 1), key=None, headers={"x-signature": "right"}),
@@ -771,7 +550,7 @@ SCENES = {
     ],
     "probes and metrics": [
         Ask(method, path, key=None, headers={"host": host})
-        for path in ("/livez", "/livez/", "/livezx", "/metrics", "/metrics/")
+        for path in ("/livez", "/metrics")
         for method, host in (("GET", "evil.example"), ("POST", "testserver"), ("HEAD", "testserver"))
     ],
 }

@@ -9,16 +9,6 @@ from verification.models import Message
 pytestmark = pytest.mark.django_db
 
 
-def test_a_fresh_message_is_queued(api):
-    message_id = api.manual_send().data["message_id"]
-    assert api.manual_message(message_id).data == {
-        "id": message_id,
-        "channel": "sms",
-        "status": "queued",
-        "error": None,
-    }
-
-
 def test_a_delivered_message_is_a_success(api, outbox):
     message_id = api.manual_send(channel="voice").data["message_id"]
     assert len(outbox.messages) == 1
@@ -43,15 +33,6 @@ def test_a_failed_message_tells_why(api, outbox):
     assert outbox.messages == []
     read = api.manual_message(message_id).data
     assert (read["status"], read["error"]) == ("failed", "There is no such number.")
-
-
-def test_a_trailing_slash_makes_no_difference(api):
-    message_id = api.manual_send().data["message_id"]
-    assert api.manual_message(f"{message_id}/").data["id"] == message_id
-
-
-def test_an_unknown_message_is_not_found(api):
-    assert problem(api.manual_message(12345)) == (404, "message_not_found")
 
 
 def test_the_message_of_a_session_is_not_found(api):
@@ -88,8 +69,3 @@ def test_the_message_of_a_session_is_not_found(api):
 )
 def test_what_is_no_message_id_is_not_found(api, text):
     assert problem(api.manual_message(text)) == (404, "message_not_found")
-
-
-@pytest.mark.parametrize("path", ["/manual/message", "/manual/message/", "/manual/message/1/2"])
-def test_another_path_is_not_found(api, path):
-    assert problem(api.call("GET", path, key=api.secret_key)) == (404, "not_found")

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import clock, factories
-from tests.api.calls import WRONG, problem, wrong_fields
+from tests.api.calls import problem
 from verification import sql
 from verification.core import caching
 from verification.models import Message
@@ -39,20 +39,11 @@ def test_without_a_session_they_are_the_projects_in_its_order(api, project):
     assert [channel["type"] for channel in api.channels().data] == ["email", "sms", "voice"]
 
 
-def test_they_have_the_members_of_the_specification_and_no_others(api):
-    members = {"name", "type", "is_active", "timeout", "image_url", "link"}
-    assert all(set(channel) == members for channel in api.channels().data)
-
-
 def test_no_block_is_longer_than_60_seconds_even_where_the_databases_clock_was_set_back(api):
     session_id = api.create().data["session_id"]
     clock.forward(-5)
     assert max(channel["timeout"] for channel in api.channels(session_id).data) == 60
     assert api.send(session_id, "sms").data["retry_after"] == 60
-
-
-def test_without_a_session_nothing_is_blocked(api, session_id):
-    assert {channel["timeout"] for channel in api.channels().data} == {0}
 
 
 def test_without_a_session_a_channel_is_active_if_it_needs_no_start(api, bot):
@@ -64,12 +55,6 @@ def test_without_a_session_a_channel_is_active_if_it_needs_no_start(api, bot):
 def test_a_messenger_with_a_provider_that_needs_no_start_is_active(api, project, bot):
     project.provider("messenger_a", name="gateway")
     assert by_type(api.channels())["messenger_a"]["is_active"] is True
-
-
-def test_the_usual_names_and_icons_are_ours(api):
-    sms = by_type(api.channels())["sms"]
-    assert sms["name"] == "SMS"
-    assert sms["image_url"] == "http://testserver/static/verification/channels/sms.svg"
 
 
 def test_names_icons_and_links_can_be_the_owners(api, project):
@@ -103,15 +88,6 @@ def test_an_empty_body_announced_as_anything_does_not_matter_to_a_get(api):
 
 
 # --- a session's -----------------------------------------------------------------------------------------------------
-
-
-def test_a_phone_has_every_channel_but_email(api, session_id):
-    assert set(by_type(api.channels(session_id))) == {"sms", "voice"}
-
-
-def test_an_email_address_has_only_email(api):
-    session_id = api.create("jane@example.com").data["session_id"]
-    assert set(by_type(api.channels(session_id))) == {"email"}
 
 
 @pytest.mark.requirement(56)
@@ -156,40 +132,6 @@ def test_the_deep_links_of_two_sessions_differ(api, bot):
 
 
 # --- sessions that are not open --------------------------------------------------------------------------------------
-
-
-def test_an_unknown_session_is_not_found(api):
-    assert problem(api.channels(UNKNOWN)) == (404, "session_not_found")
-
-
-def test_a_verified_session_is_over(api, outbox, session_id):
-    api.check(session_id, outbox.code)
-    assert problem(api.channels(session_id)) == (409, "session_verified")
-
-
-def test_an_expired_session_is_over(api, session_id):
-    clock.forward(180)
-    assert problem(api.channels(session_id)) == (410, "session_expired")
-
-
-def test_a_locked_session_is_still_described(api, session_id):
-    for _ in range(5):
-        api.check(session_id, WRONG)
-    assert api.channels(session_id).status_code == 200
-
-
-@pytest.mark.parametrize("query", ["session_id=", "session_id=x", "session_id=01arz3ndektsv4rrffq69g5fav"])
-def test_what_is_no_ulid_is_a_wrong_field(api, query):
-    assert wrong_fields(api.call("GET", f"/session/channels?{query}", key=api.api_key)) == ["session_id"]
-
-
-def test_a_repeated_parameter_is_a_wrong_field(api, session_id):
-    query = f"session_id={session_id}&session_id={session_id}"
-    assert wrong_fields(api.call("GET", f"/session/channels?{query}", key=api.api_key)) == ["session_id"]
-
-
-def test_unknown_parameters_are_ignored(api):
-    assert api.call("GET", "/session/channels?format=xml&x=1", key=api.api_key).status_code == 200
 
 
 def test_a_session_that_is_verified_while_it_is_looked_at_is_over(api, outbox, session_id, monkeypatch):

@@ -2,9 +2,6 @@
 
 import pytest
 
-from tests import clock
-from tests.api.calls import WRONG, problem, wrong_fields
-
 pytestmark = pytest.mark.django_db
 
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
@@ -15,16 +12,6 @@ def session_id(api):
     return api.create().data["session_id"]
 
 
-def test_without_a_session_they_are_the_projects(api, project):
-    project.set(name="Shop", code_length=4, code_letters=True)
-    assert api.settings().data == {
-        "language": "en",
-        "project": {"name": "Shop"},
-        "code": {"length": 4, "digits": True, "letters": True},
-        "challenge": {"enabled": False, "api_key": None},
-    }
-
-
 def test_without_a_session_the_language_is_the_best_match_of_the_request(api):
     assert api.settings(headers={"accept-language": "de-CH, en;q=0.3"}).data["language"] == "de"
 
@@ -32,10 +19,6 @@ def test_without_a_session_the_language_is_the_best_match_of_the_request(api):
 def test_without_a_match_the_language_is_the_projects(api, project):
     project.set(language="de")
     assert api.settings(headers={"accept-language": "xx"}).data["language"] == "de"
-
-
-def test_a_session_has_the_same_members(api, session_id):
-    assert api.settings(session_id).data == api.settings().data
 
 
 def test_a_session_keeps_the_kind_of_code_it_was_made_with(api, project, session_id):
@@ -60,28 +43,3 @@ def test_a_test_login_is_described_by_its_own_code(api, project, code, described
     project.test_login("+4915112345678", code)
     session_id = api.create().data["session_id"]
     assert api.settings(session_id).data["code"] == described
-
-
-def test_an_unknown_session_is_not_found(api):
-    assert problem(api.settings(UNKNOWN)) == (404, "session_not_found")
-
-
-def test_a_verified_session_is_over(api, outbox, session_id):
-    api.check(session_id, outbox.code)
-    assert problem(api.settings(session_id)) == (409, "session_verified")
-
-
-def test_an_expired_session_is_over(api, session_id):
-    clock.forward(180)
-    assert problem(api.settings(session_id)) == (410, "session_expired")
-
-
-def test_a_locked_session_is_still_described(api, session_id):
-    for _ in range(5):
-        api.check(session_id, WRONG)
-    assert api.settings(session_id).status_code == 200
-
-
-@pytest.mark.parametrize("query", ["session_id=", "session_id=x", "session_id=01arz3ndektsv4rrffq69g5fav"])
-def test_what_is_no_ulid_is_a_wrong_field(api, query):
-    assert wrong_fields(api.call("GET", f"/session/settings?{query}", key=api.api_key)) == ["session_id"]

@@ -8,9 +8,9 @@ from contextlib import nullcontext
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.admin.rows import a_message
 from tests.commands.running import run, run_json
 from tests.contrib.config_files.files import file_with, text_of
+from tests.factories import a_message
 from verification.models import Project, Provider, Recipient
 from verification.services.providers import editing
 from verification.services.providers.accounts import stored_secrets
@@ -153,7 +153,7 @@ def test_a_provider_with_much_traffic_is_not_removed_by_a_file(file, monkeypatch
     row = Provider.objects.get()
     recipient = Recipient.objects.create(project=row.project, address="+4915112345678")
     for number in range(5):
-        message = a_message(row.project, recipient, provider=row)
+        message = a_message(recipient, provider=row)
         message.attempts.create(provider=row, provider_name="Gateway", outcome="accepted", latency_ms=number)
     with pytest.raises(CommandError, match=f"more than 3 messages .* manage.py provider remove {row.pk} --yes"):
         run("apply", file({"Shop": {"providers": {}}}), "--dry-run")

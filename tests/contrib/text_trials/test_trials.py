@@ -7,7 +7,7 @@ from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from tests import factories
-from tests.admin.rows import a_message, a_session
+from tests.factories import a_message, a_session
 from tests.services.delivery.test_lock_order import held
 from verification import sql
 from verification.contrib.text_trials import trials
@@ -82,7 +82,7 @@ def test_the_counts_are_those_of_the_rows(project, trial):
     for number in range(40):
         is_over, is_sent, is_verified, is_english = number % 7 > 0, number % 5 > 0, number % 3 > 0, number % 11 > 0
         recipient = Recipient.objects.create(project=project, address=f"+49151123450{number:02}")
-        session = a_session(project, recipient, is_open=False)
+        session = a_session(recipient, is_open=False)
         now = timezone.now()
         times = {
             "created_at": now - timedelta(minutes=number),
@@ -93,7 +93,7 @@ def test_the_counts_are_those_of_the_rows(project, trial):
         type(session).objects.filter(pk=session.pk).update(**times)
         sent_at = now if is_sent else None
         for _ in range(2):  # a message that was sent again makes no second session
-            a_message(project, recipient, session=session, language="en" if is_english else "de", sent_at=sent_at)
+            a_message(recipient, session=session, language="en" if is_english else "de", sent_at=sent_at)
         if is_over and is_sent and is_english:
             expected[is_drawn(trial, session.pk)][0] += 1
             expected[is_drawn(trial, session.pk)][1] += is_verified
@@ -108,10 +108,10 @@ def test_the_counts_are_those_of_the_rows(project, trial):
 
 def test_a_session_from_before_the_trial_does_not_count(project, trial):
     recipient = Recipient.objects.create(project=project, address="+4915112345099")
-    session = a_session(project, recipient, is_open=False)
+    session = a_session(recipient, is_open=False)
     now = timezone.now()
     type(session).objects.filter(pk=session.pk).update(expires_at=now)
-    a_message(project, recipient, session=session, sent_at=now)
+    a_message(recipient, session=session, sent_at=now)
     rollups.count_since(now - timedelta(hours=1))
     assert [arm.sessions for arm in trials.arms(trial)] == [0, 0]
 

@@ -7,9 +7,8 @@ import pytest
 from django.utils import timezone
 
 from tests import factories
-from tests.admin.rows import a_message, a_session
-from verification.core.ids import generate_message_id
-from verification.models import Alert, HourlyFigures, Message, MessageStatus, Provider, Recipient, Session
+from tests.factories import a_message, a_session
+from verification.models import Alert, HourlyFigures, Message, Provider, Recipient, Session
 from verification.models.alerts import COLLAPSE, COLLAPSE_OVER
 from verification.services.analytics import collapses, impact
 from verification.services.analytics.impact import VERIFIED, read_break_key
@@ -130,11 +129,8 @@ def figures(project, provider, *, hours, accepted, lost, verified=0, country="BR
 def lose(project, provider, *, people):
     for number in range(people):
         recipient, _ = Recipient.objects.get_or_create(project=project.row, address=f"+55119876543{number:02}")
-        Message.objects.create(
-            id=generate_message_id(), project=project.row, recipient=recipient, channel="sms", language="pt",
-            provider=provider, status=MessageStatus.FAILED, created_at=NOW - HOUR, sent_at=NOW - HOUR,
-            finished_at=NOW - HOUR, due_at=NOW, expires_at=NOW,
-        )  # fmt: skip
+        moments = dict.fromkeys(("created_at", "sent_at", "finished_at"), NOW - HOUR)
+        a_message(recipient, language="pt", provider=provider, error="", **moments)
 
 
 def alert():
@@ -257,9 +253,9 @@ def lying(project):
     figures(project, project.second, hours=range(168), accepted=3, lost=0, verified=3, country="DE")
     for number in range(8):
         recipient, _ = Recipient.objects.get_or_create(project=project.row, address=f"+55119876543{number:02}")
-        session = a_session(project.row, recipient)
+        session = a_session(recipient)
         Session.objects.filter(pk=session.pk).update(created_at=NOW - 2 * HOUR)
-        made = a_message(project.row, recipient, session=session, status="success", error="", provider=project.first)
+        made = a_message(recipient, session=session, status="success", error="", provider=project.first)
         Message.objects.filter(pk=made.pk).update(created_at=NOW - 2 * HOUR, sent_at=NOW - 2 * HOUR)
     return project
 

@@ -51,12 +51,14 @@ def this_hour():
 def add_session(project, address, at, *, verified=None, is_proved=False, attempts=0, **fields):
     recipient, _ = Recipient.objects.get_or_create(project=project, address=address)
     is_verified = verified is not None
-    session = Session.objects.create(
-        id=ids.generate_session_id(), project=project, recipient=recipient, code_length=6, code_digits=True,
-        code_letters=False, link_payload="", is_open=False, attempts=attempts or int(is_verified), attempts_max=5,
-        created_at=at, expires_at=at + 3 * MINUTE, verified_at=at + verified if is_verified else None,
-        **{"language": "en", "channel": "", **fields},
-    )  # fmt: skip
+    session = factories.a_session(
+        recipient,
+        is_open=False,
+        attempts=attempts or int(is_verified),
+        created_at=at,
+        verified_at=at + verified if is_verified else None,
+        **{"channel": "", **fields},
+    )
     if is_proved:
         VerifyToken.objects.create(
             digest=ids.generate_session_id().encode().ljust(32)[:32], project=project, session=session,
@@ -68,13 +70,16 @@ def add_session(project, address, at, *, verified=None, is_proved=False, attempt
 def add_message(project, recipient, at, *, accepted=None, arrived=None, status="success", providers=(), **fields):
     """``accepted`` and ``arrived`` are times after its creation; the last of ``providers`` has it."""
     ended = status in ("success", "failed", "expired")
-    message = Message.objects.create(
-        id=ids.generate_message_id(), project=project, recipient=recipient, status=status, created_at=at,
-        due_at=at, expires_at=at + 10 * MINUTE, provider=providers[-1] if providers else None,
+    message = factories.a_message(
+        recipient,
+        status=status,
+        error="",
+        created_at=at,
+        provider=providers[-1] if providers else None,
         sent_at=None if accepted is None else at + accepted,
         finished_at=at + (arrived or accepted or MINUTE) if ended else None,
-        **{"channel": "sms", "language": "en", **fields},
-    )  # fmt: skip
+        **fields,
+    )
     for place, provider in enumerate(providers):
         is_last = place == len(providers) - 1
         DeliveryAttempt.objects.create(

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from verification.core.ids import generate_message_id
+from tests import factories
 from verification.models import DeliveryAttempt, Message, Recipient
 from verification.services.analytics.delivery_state import LATELY, LATELY_MAX, state_of
 
@@ -20,22 +20,18 @@ def messages(project, number, ago, status="success", *, channel="sms", claims=1,
     recipient, _ = Recipient.objects.get_or_create(project=project.row, address="+4915112345678")
     is_final = status in ("success", "failed", "expired")
     return Message.objects.bulk_create(
-        Message(
+        factories.message(
+            recipient,
+            channel=channel,
+            status=status,
+            claims=claims,
+            created_at=created,
             **{
-                "id": generate_message_id(),
-                "project": project.row,
-                "recipient": recipient,
-                "channel": channel,
-                "language": "en",
-                "status": status,
-                "claims": claims,
-                "created_at": created,
-                "due_at": created,
                 "expires_at": created + 3 * MINUTE,
                 "sent_at": created + MINUTE if status in ("sent", "success") else None,
                 "finished_at": created + MINUTE if is_final else None,
                 **fields,
-            }
+            },
         )
         for _ in range(number)
     )

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from tests import factories
-from tests.admin.rows import a_message, a_session
+from tests.factories import a_message, a_session
 from verification.core.addresses import mask
 from verification.models import Decision, DeliveryAttempt, Recipient
 from verification.services.analytics.search import MOST, addresses_of, search
@@ -21,8 +21,8 @@ def shop(project):
     """A project with one session, its message, and a manual message to somebody else."""
     project.set(countries=["DE", "AT"])
     recipient = Recipient.objects.create(project=project.row, address=ADDRESS)
-    project.session = a_session(project.row, recipient)
-    project.message = a_message(project.row, recipient, session=project.session)
+    project.session = a_session(recipient)
+    project.message = a_message(recipient, session=project.session)
     DeliveryAttempt.objects.create(
         message=project.message,
         provider_name="Gateway",
@@ -31,7 +31,7 @@ def shop(project):
         provider_message_id="wamid.17",
     )
     other = Recipient.objects.create(project=project.row, address="a.person@example.com")
-    project.manual = a_message(project.row, other, channel="email")
+    project.manual = a_message(other, channel="email")
     return project
 
 
@@ -102,7 +102,7 @@ def test_what_names_nothing_finds_nothing(shop, term):
 def test_the_newest_of_many_are_found_and_it_says_that_there_are_more(shop):
     recipient = shop.session.recipient
     for _ in range(MOST + 1):
-        a_session(shop.row, recipient, is_open=False)
+        a_session(recipient, is_open=False)
     found = search(ADDRESS, [shop.id])
     assert (len(found.sessions), found.is_cut, found.only) == (MOST, True, None)
     assert found.sessions[0].created_at >= found.sessions[-1].created_at
@@ -139,7 +139,7 @@ def test_an_id_that_others_messages_have_too_is_found_among_ours(shop):
     recipient = Recipient.objects.create(project=theirs.row, address=ADDRESS)
     for _ in range(MOST + 1):
         DeliveryAttempt.objects.create(
-            message=a_message(theirs.row, recipient),
+            message=a_message(recipient),
             provider_name="Gateway",
             outcome="accepted",
             latency_ms=40,

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from providers.errors import Outcome
+from tests.factories import a_message, a_session
 from verification.core.addresses import mask
-from verification.core.ids import generate_message_id, generate_session_id
 from verification.models import (
     CircuitBreaker,
     Decision,
@@ -48,35 +48,18 @@ class Making:
         return self.began + timedelta(seconds=seconds)
 
     def _session(self, **fields):
-        number = generate_session_id()
-        return Session.objects.create(
-            id=number,
-            project=self.project.row,
-            recipient=self.recipient,
-            language="de",
-            code_length=6,
-            code_digits=True,
-            code_letters=False,
-            link_payload=number,
-            attempts_max=5,
-            created_at=self.began,
-            expires_at=self.at(180),
-            **fields,
-        )
+        return a_session(self.recipient, language="de", created_at=self.began, **fields)
 
     def message(self, at=0, *, channel="sms", status="success", **fields):
-        return Message.objects.create(
-            id=generate_message_id(),
-            project=self.project.row,
-            recipient=self.recipient,
+        return a_message(
+            self.recipient,
             session=self.session,
             channel=channel,
             language="de",
             status=status,
             created_at=self.at(at),
-            due_at=self.at(at),
             expires_at=self.at(180),
-            **{"claims": 1, **fields},
+            **{"error": "", "finished_at": None, "claims": 1, **fields},
         )
 
     def attempt(self, message, outcome, at, *, provider=None, **fields):
@@ -443,20 +426,7 @@ def test_many_stories_take_as_many_statements_as_one(making, django_assert_num_q
     made.delivered()
     made.verified()
     for began in (after(200), after(400)):
-        Session.objects.create(
-            id=generate_session_id(),
-            project=made.project.row,
-            recipient=made.recipient,
-            language="de",
-            code_length=6,
-            code_digits=True,
-            code_letters=False,
-            link_payload=str(began),
-            attempts_max=5,
-            is_open=False,
-            created_at=began,
-            expires_at=began + timedelta(minutes=3),
-        )
+        a_session(made.recipient, language="de", is_open=False, created_at=began)
     with django_assert_num_queries(11):
         told = in_brief(Session.objects.all(), [])
     assert [rows.began_at for rows, _ in told] == [after(400), after(200), BEGAN]

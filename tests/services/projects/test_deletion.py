@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from tests import factories
-from tests.admin.rows import a_message, a_session
+from tests.factories import a_message, a_session
 from verification.core.errors import UserError
 from verification.models import (
     AuditEntry,
@@ -34,9 +34,9 @@ def with_traffic(name, recipients=1):
     BotUpdate.objects.create(provider=provider, key="an update", due_at=None)
     for number in range(recipients):
         recipient = Recipient.objects.create(project=project, address=f"+4915112345{number:03}")
-        session = a_session(project, recipient)
+        session = a_session(recipient)
         WrongCode.objects.create(project=project, session=session, recipient=recipient)
-        message = a_message(project, recipient, session=session, provider=provider, pinned_provider=provider)
+        message = a_message(recipient, session=session, provider=provider, pinned_provider=provider)
         DeliveryAttempt.objects.create(message=message, provider=provider, outcome="refused", latency_ms=1)
         WebhookEvent.objects.create(
             type="message.finished", message=message, project=project, url="https://shop.example/"

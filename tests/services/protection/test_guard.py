@@ -13,7 +13,7 @@ from tests.api.calls import problem
 from tests.fakes.outage import lose_counts
 from tests.providers.challenges.test_altcha import solve
 from verification import sql
-from verification.core import caching, ids
+from verification.core import caching
 from verification.core.addresses import parse_address
 from verification.models import (
     Alert,
@@ -371,15 +371,7 @@ def send_to_country(project, sends, verified, *, country="DE", age=200, life=180
         Recipient(project=project.row, address=f"+49151{next(_addresses):08d}") for _ in range(sends)
     )
     messages = Message.objects.bulk_create(
-        Message(
-            id=ids.generate_message_id(),
-            project=project.row,
-            recipient=recipient,
-            channel="sms",
-            language="en",
-            created_at=now,
-            expires_at=now + timedelta(seconds=life),
-        )
+        factories.message(recipient, created_at=now, expires_at=now + timedelta(seconds=life))
         for recipient in recipients
     )
     GuardedSend.objects.bulk_create(

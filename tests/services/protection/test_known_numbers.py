@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from tests import factories
-from tests.admin.rows import a_message, a_session
 from tests.api.calls import problem
+from tests.factories import a_message, a_session
 from verification.core import caching
 from verification.core.addresses import mask, parse_address
 from verification.models import Decision, GuardBlock, ListEntry, Message, Recipient, RiskVerdict, Session
@@ -127,7 +127,7 @@ def test_ten_messages_a_day_pass_whatever_the_projects_limits_are(api, pumped):
     pumped.set(sends_per_10_minutes=0, sends_per_hour=0, sends_per_day=0)
     recipient = known(pumped)
     for _ in range(10):
-        a_message(pumped.row, recipient, status="success", error=None)
+        a_message(recipient, status="success", error=None)
     assert problem(send(api, KNOWN)) == (403, "recipient_not_allowed")
     Message.objects.all()[0].delete()
     assert send(api, KNOWN).status_code == 200
@@ -188,7 +188,7 @@ def test_a_finding_about_the_caller_asks_everybody(api, spared, rule):
 
 def session_of(project, to):
     recipient, _ = Recipient.objects.get_or_create(project=project.row, address=to)
-    return a_session(project.row, recipient, channel="").id
+    return a_session(recipient, channel="").id
 
 
 def silent_requests(api, project):
@@ -224,7 +224,7 @@ def test_a_spent_budget_is_told_before_a_guard_that_spares(api, pumped):
 
 def test_what_a_risk_check_said_of_a_number_is_told_of_no_request_that_sends_nothing(api, project):
     project.set(challenge_mode="suspicion", risk_sms=["callback"])
-    checked = a_message(project.row, Recipient.objects.create(project=project.row, address=STRANGER))
+    checked = a_message(Recipient.objects.create(project=project.row, address=STRANGER))
     RiskVerdict.objects.create(
         project=project.row,
         recipient=checked.recipient,

@@ -15,7 +15,6 @@ from tests import clock, factories
 from tests.api.calls import WRONG, Api, problem
 from tests.fakes.outage import cache_away, lose_counts
 from verification.api.serializers.errors import LIMITS
-from verification.core.ids import generate_message_id
 from verification.models import DailySpend, Message, Recipient, Session, WrongCode
 from verification.services.delivery import dispatch, sweep
 from verification.services.protection import limits
@@ -39,18 +38,7 @@ def sent(recipient, *ages):
     now = timezone.now()
     for age in ages:
         at = now - timedelta(seconds=age)
-        Message.objects.create(
-            id=generate_message_id(),
-            project=recipient.project,
-            recipient=recipient,
-            channel="sms",
-            language="en",
-            created_at=at,
-            due_at=at,
-            expires_at=at + timedelta(minutes=10),
-            status="success",
-            finished_at=at,
-        )
+        factories.a_message(recipient, created_at=at, status="success", error="", finished_at=at)
 
 
 def guessed(recipient, *ages):

@@ -77,12 +77,9 @@ def make_sessions(project, number):
     )
     expires_at = timezone.now() + timedelta(hours=1)  # on however busy a machine
     rows = [
-        Session(
-            id=f"{next(_numbers):026d}", project=project.row, recipient=recipient, language="en", channel="email",
-            code_length=6, code_digits=True, code_letters=False, attempts_max=5, expires_at=expires_at,
-        )
+        factories.session(recipient, id=f"{next(_numbers):026d}", channel="email", expires_at=expires_at)
         for recipient in recipients
-    ]  # fmt: skip
+    ]
     for row in rows:
         row.code_digest = code_digest("123456", session_id=row.id)
     return [row.id for row in Session.objects.bulk_create(rows)]
