@@ -1,4 +1,5 @@
-"""Each alarm fires on a live service under load: a Prometheus scrapes it, and each test brings about what one warns of.
+"""A Prometheus scrapes a live service under load: no alarm fires while it is sound, those of its faults do, and every
+dashboard shows something. That each alarm fires on its series is for promtool (deploy/prometheus/rules.test.yml).
 
 The expressions are those of deploy/prometheus, over windows that are cut short (tests/servers/prometheus.py). All tests
 share one service, and each leaves it sound.
@@ -10,13 +11,10 @@ import contextlib
 import copy
 import json
 import signal
-import threading
 import time
 import urllib.parse
 
-import psycopg
 import pytest
-from django.conf import settings
 
 from tests.fakes.http_server import FakeHttpServer, answer
 from tests.faults.conftest import METRICS_TOKEN
@@ -48,22 +46,10 @@ made = providers.add_provider(
 print(json.dumps({"id": new.project.pk, "api_key": new.api_key, "secret_key": new.secret_key}))
 print(made.pk)
 """
-# What other exporters and machines tell: the proxy's certificate, and a disk. First all is well.
-DAY = 86400
-STAND_IN = """
-probe_ssl_earliest_cert_expiry {certificate}
-probe_success {success}
-watchword_disk_bytes{{state="free"}} {free}
-watchword_disk_bytes{{state="all"}} 100
-"""
-
-
-def stand_in(*, certificate, free, success=1):
-    text = STAND_IN.format(certificate=certificate, free=free, success=success).encode()
-    return answer(200, text, {"Content-Type": "text/plain; version=0.0.4"})
-
-
-SOUND = stand_in(certificate=4e9, free=50)  # until the year 2096
+# What an exporter outside tells: the proxy answers, and its certificate ends in the year 2096.
+SOUND = answer(
+    200, b"probe_ssl_earliest_cert_expiry 4e9\nprobe_success 1\n", {"Content-Type": "text/plain; version=0.0.4"}
+)
 
 
 @pytest.fixture(scope="module")
@@ -101,14 +87,14 @@ def other_exporters():
 
 
 @pytest.fixture(autouse=True)
-def everything_is_back_afterwards(service, customer, other_exporters):
+def everything_is_back_afterwards(service, customer):
     yield
     service.servers.start()
     if "web" not in service.processes:
         service.start_web()
     if "worker0" not in service.processes:
         service.start_worker()
-    customer.default, other_exporters.default = answer(), SOUND
+    customer.default = answer()
 
 
 @pytest.fixture(scope="module")
@@ -134,17 +120,6 @@ def provoke(prometheus):
         wait_until(fire, f"{alarms} fire", FIRES_SECONDS)
 
     return until_they_fire
-
-
-@pytest.fixture
-def database(service):
-    """Connections to the service's database, which end with the test."""
-    with contextlib.ExitStack() as opened:
-
-        def connect():
-            return opened.enter_context(psycopg.connect(service.servers.database_url, autocommit=True))
-
-        yield connect
 
 
 @contextlib.contextmanager
@@ -274,181 +249,8 @@ def test_a_provider_that_fails_and_then_refuses_our_credentials(service, provoke
         wait_until(lambda: probe() or misconfigured not in prometheus.firing(), "it is over", FIRES_SECONDS)
 
 
-def test_a_country_to_which_no_message_is_taken(service, provoke):
-    with shop_whose_gateway(service, answer(400)) as (declined, _):
-        provoke("WatchwordCountryFails", by=several(lambda: declined.send(f"+99890{recipient()[-7:]}"), 30))
-
-
-def test_receipts_that_come_late(reporting, provoke, prometheus):
-    """All come within one window, more than the alarm asks for, however long it took a busy machine to get there."""
-    shop, provider = reporting
-    first, *others = [sent for _ in range(4) for sent in several(lambda: taken(shop))()]
-    report(shop, first)
-    seen = f'watchword_provider_to_receipt_seconds_count{{provider="{provider}",status="success"}}'
-    wait_until(lambda: prometheus.value(seen), "Prometheus has a number that it sees rise")
-
-    def tell():
-        for result in at_once(len(others), lambda number: report(shop, others[number])):
-            assert not isinstance(result, Exception), result
-
-    provoke("WatchwordReceiptsLate", once=tell)
-
-
-def test_customers_servers_that_fail(shop, customer, provoke):
-    customer.default = answer(500)
-    call = several(lambda: shop.send(recipient(), callback_url=f"{customer.url}/done"), 30)
-    provoke("WatchwordCallbacksFail", by=call)
-
-
-def test_keys_that_are_not_valid_from_one_address_that_is_held_off(service, provoke, prometheus):
-    held_off = 'sum(watchword_unknown_keys_total{answer="held_off"})'
-    call = several(lambda: service.call("GET", "/session/settings", key="revoked"))
-    wait_until(lambda: call() or prometheus.value(held_off), "the address is held off")
-    provoke("WatchwordUnknownKeys", by=call)
-
-
-def test_a_limit_that_is_nearly_and_then_wholly_used(service, gateway, provoke):
-    limited = open_shop(service, gateway)
-    service.json("setproject", str(limited.id), "sms.daily_budget=100")
-    spend = (
-        "INSERT INTO verification_dailyspend (project_id, channel, day, messages)"
-        " SELECT %s, 'sms', (now() AT TIME ZONE 'UTC')::date, 85 RETURNING 1"
-    )
-    provoke("WatchwordLimitNear", once=lambda: service.query(spend, limited.id))
-    service.json("setproject", str(limited.id), "sms.daily_budget=85")
-    provoke("WatchwordLimitReached")
-    service.json("setproject", str(limited.id), "sms.daily_budget=0")
-
-
 def of_one_prefix():
     return f"+7999123{recipient()[-4:]}"
-
-
-def test_numbers_of_one_prefix(service, gateway, provoke):
-    pumped = open_shop(service, gateway)
-    provoke("WatchwordGuardRefuses", by=several(lambda: pumped.create(of_one_prefix())))
-    service.query("DELETE FROM verification_decision WHERE project_id = %s RETURNING 1", pumped.id)
-
-
-def test_an_hour_in_which_far_fewer_users_are_verified_than_before(prometheus, shop, provoke):
-    verify_sixty(shop, prometheus)
-    verified_now = faster('sum(increase(watchword_request_seconds_count{endpoint="session/check",status="200"}[1h]))')
-    wait_until(lambda: prometheus.value(verified_now) == 0, "the verified ones are an hour ago", FIRES_SECONDS)
-    provoke("WatchwordConversionFalls", by=several(shop.open_session, 30))
-
-
-# --- the database and the machine ------------------------------------------------------------------------------------
-
-
-def test_requests_that_wait_for_a_lock(shop, provoke, database):
-    to = recipient()
-    shop.open_session(to)
-    holding = database()
-    holding.autocommit = False
-    holding.execute("SELECT 1 FROM verification_recipient WHERE address = %s FOR UPDATE", [to])
-    provoke("WatchwordSlow", by=several(lambda: shop.create(to), 2))
-
-
-SLOW_SECONDS = 0.3  # of an insert: a scrape waits for a thread too, and is given SCRAPE_SECONDS
-SLOW_INSERTS = f"""
-CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql
-AS $$ BEGIN PERFORM pg_sleep({SLOW_SECONDS}); RETURN NEW; END $$;
-CREATE TRIGGER slow BEFORE INSERT ON verification_session FOR EACH ROW EXECUTE FUNCTION slow();
-"""
-FAST_INSERTS = "DROP TRIGGER slow ON verification_session; DROP FUNCTION slow()"
-
-
-def test_threads_that_are_all_busy(service, shop, provoke, database):
-    """More callers than threads: they share the processes by chance, and a thread without one would be idle."""
-    is_over = threading.Event()
-    administering = database()
-
-    def call(_):
-        while not is_over.is_set():
-            shop.open_session()
-
-    callers = round(service.web_processes * settings.WEB_THREADS * 1.5)
-    calling = threading.Thread(target=at_once, args=(callers, call))
-    administering.execute(SLOW_INSERTS)
-    calling.start()
-    try:
-        provoke("WatchwordThreadsBusy")
-    finally:
-        is_over.set()
-        calling.join()
-        administering.execute(FAST_INSERTS)
-
-
-def test_connections_that_are_used_up(provoke, database):
-    def use_up():
-        looking = database()
-        used = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'"
-        [(most,)] = looking.execute("SELECT current_setting('max_connections')::int").fetchall()
-        while looking.execute(used).fetchall()[0][0] < 0.9 * most:
-            database()
-
-    provoke("WatchwordDatabaseConnections", once=use_up)
-
-
-def test_a_transaction_that_stays_open(provoke, database):
-    forgotten = database()
-    forgotten.autocommit = False
-    provoke("WatchwordLongTransaction", once=lambda: forgotten.execute("SELECT 1"))
-
-
-def test_a_deadlock(service, provoke):
-    both_hold_one = threading.Barrier(2)
-
-    def cross(number):
-        with contextlib.suppress(psycopg.errors.DeadlockDetected), psycopg.connect(service.servers.database_url) as one:
-            one.execute("SELECT pg_advisory_xact_lock(%s)", [number])
-            both_hold_one.wait()
-            one.execute("SELECT pg_advisory_xact_lock(%s)", [1 - number])
-
-    provoke("WatchwordDeadlocks", by=lambda: at_once(2, cross))
-
-
-def test_figures_that_nobody_counts(service, provoke):
-    kept = (
-        "UPDATE verification_upkeep SET started_at = now() + %s * interval '1 hour', "
-        "finished_at = now() - interval '1 hour'"
-    )
-    begun = "UPDATE verification_worker SET started_at = now() - interval '1 hour' RETURNING 1"
-
-    def stop():
-        service.query(f"{kept} WHERE name = 'figures' RETURNING 1", 1)
-        service.query(begun)
-
-    provoke("WatchwordUpkeepLate", once=stop)
-    service.query(f"{kept} WHERE name = 'figures' RETURNING 1", -1)
-
-
-def test_a_clock_that_differs_from_the_database_s(provoke, database):
-    """The database's clock goes five seconds ahead, for everybody who connects from now on."""
-    administering = database()
-    database_name = psycopg.sql.Identifier(administering.info.dbname)
-
-    def look_for_names_in(path):
-        setting = psycopg.sql.SQL("ALTER DATABASE {} SET search_path = " + path)
-        administering.execute(setting.format(database_name))
-        administering.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()")
-
-    administering.execute("CREATE SCHEMA ahead")
-    administering.execute(
-        "CREATE FUNCTION ahead.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE"
-        " AS $$ SELECT pg_catalog.clock_timestamp() + interval '5 seconds' $$"
-    )
-    try:
-        provoke("WatchwordClockSkew", once=lambda: look_for_names_in("ahead, pg_catalog, public"))
-    finally:
-        look_for_names_in("public")
-
-
-def test_a_full_disk_a_certificate_that_ends_and_a_proxy_that_is_away(provoke, other_exporters):
-    def tell():
-        other_exporters.default = stand_in(certificate=DAY, free=5, success=0)  # of 1970
-
-    provoke("WatchwordDiskFull", "WatchwordCertificateEnds", "WatchwordOutsideAway", once=tell)
 
 
 # --- every dashboard, where all that it shows has happened ------------------------------------------------------------
@@ -478,14 +280,6 @@ def test_every_query_of_a_dashboard_finds_a_series(path, prometheus, reporting, 
 # --- workers, the broker, the database, the service ----------------------------------------------------------------
 
 
-def test_workers_of_two_versions(service, provoke):
-    columns = "(id, host, pid, version, threads, kinds)"
-    values = "(gen_random_uuid(), 'left over', 1, '0.0.9', 1, '{messages}')"
-    leave = f"INSERT INTO verification_worker {columns} VALUES {values} RETURNING 1"
-    provoke("WatchwordVersionsDiffer", once=lambda: service.query(leave))
-    service.query("DELETE FROM verification_worker WHERE host = 'left over' RETURNING 1")
-
-
 LATER = (  # what time alone would bring about while no worker runs
     "UPDATE verification_message SET due_at = now() - interval '1 minute' WHERE status = 'queued' RETURNING 1",
     "UPDATE verification_webhookevent SET due_at = now() - interval '10 minutes', delivered_at = NULL"
@@ -508,22 +302,6 @@ def test_without_a_worker_everything_waits(service, shop, customer, provoke):
     late = ("WatchwordQueueGrows", "WatchwordCallbacksLate", "WatchwordPurgeLate", "WatchwordGuardLate")
     provoke("WatchwordNoWorkers", *late, once=stop_and_wait)
     service.query("UPDATE verification_upkeep SET finished_at = now() RETURNING 1")
-
-
-def test_codes_that_reach_the_provider_late(service, shop, provoke):
-    older = "UPDATE verification_message SET created_at = created_at - interval '30 seconds' WHERE status = 'queued'"
-
-    def send_late():
-        service.kill("worker0", signal.SIGTERM)
-        several(shop.open_session)()
-        assert service.query(f"{older} RETURNING 1")
-        service.start_worker()
-
-    provoke("WatchwordCodesLate", "WatchwordSendBudgetBurns", by=send_late)
-
-
-def test_a_broker_that_is_away(service, provoke):
-    provoke("WatchwordBrokerAway", once=lambda: service.stop_server("valkey"))
 
 
 def test_a_database_that_is_away(service, shop, provoke):
