@@ -3,9 +3,7 @@
 from django.urls import reverse
 
 from tests.admin.rows import values_on
-from verification.admin.base.current_project import section_address
 from verification.models import Channel
-from verification.services.analytics.costs import account_currency
 from verification.services.providers import accounts
 
 
@@ -40,23 +38,6 @@ def test_a_new_channel_comes_last(panel):
     accounts.add_provider(project=panel.project, channel="voice", provider_type="inbox", name="Calls", values={})
     last = Channel.objects.filter(project=panel.project).order_by("position").last()
     assert last.type == "voice"
-
-
-def test_the_limits_of_a_channel_have_units(panel):
-    page = reverse("admin:verification_channel_change", args=(panel.rows[Channel].pk,))
-    shown = panel.as_("owner").get(page).content.decode()
-    for name, label, unit in (
-        ("daily_budget", "Daily message limit", "messages"),
-        ("daily_cost_budget", "Daily cost limit", account_currency()),
-        ("monthly_cost_budget", "Monthly cost limit", account_currency()),
-    ):
-        assert label in shown and f'id="{name}-unit">{unit}</span>' in shown
-
-
-def test_the_limits_of_a_channel_are_found_from_the_projects_limits(panel):
-    link = f'href="{reverse("admin:verification_channel_change", args=(panel.rows[Channel].pk,))}"'
-    page = section_address(panel.project, "limits")
-    assert link in panel.as_("owner").get(page).content.decode()
 
 
 def test_what_is_spent_is_counted_as_soon_as_there_is_a_cost_limit(panel, django_capture_on_commit_callbacks):

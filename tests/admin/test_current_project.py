@@ -13,7 +13,6 @@ from verification.admin.base.current_project import section_address
 from verification.models import Channel, Membership, Message, MessageTemplate, Project, Provider, Recipient, Role
 
 pytestmark = pytest.mark.django_db
-LISTS = ["index", "verification_figures", "verification_inbox", "verification_message_changelist"]
 
 
 @pytest.fixture
@@ -166,17 +165,6 @@ def test_the_switcher_stays_on_the_page_of_a_project_where_the_role_opens_it(pan
 def test_the_switcher_stays_on_the_section_of_the_settings(panel, second):
     page = section_address(panel.project, "limits")
     assert section_address(second, "limits") in [e.link for e in switcher(panel.as_("owner").get(page)).choices]
-
-
-def test_the_way_to_the_only_project_is_at_the_head_of_the_menu(panel):
-    first, *_rest = panel.as_("owner").get(reverse("admin:index")).context["sidebar_navigation"]
-    assert [item["link"] for item in first["items"]][:2] == [reverse("admin:index"), page_of("project_changelist")]
-
-
-def test_the_settings_of_the_only_project_are_in_the_menu(panel):
-    menu = panel.as_("owner").get(reverse("admin:index")).context["sidebar_navigation"]
-    links = {str(item["title"]): item["link"] for group in menu for item in group["items"]}
-    assert links["Project settings"] == reverse("admin:verification_project_change", args=(panel.project.pk,))
 
 
 def test_the_menu_follows_the_role_in_the_chosen_project(panel, second):

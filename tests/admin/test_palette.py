@@ -43,14 +43,6 @@ def test_of_several_projects_they_are_offered_and_the_settings_of_the_chosen_one
     assert f"project={second.pk}" in entries["Quiet hours"]["link"] and "Our gateway" not in entries
 
 
-def test_the_pages_of_a_project_are_found_by_what_people_call_them(panel):
-    entries = offered(panel.as_("owner"))
-    assert entries["People"]["link"] == entries["Invite someone"]["link"]
-    assert {"Configuration file", "Hosted page", "Message and cost limits"} <= set(entries)
-    Membership.objects.filter(user__username="stranger").update(role=Role.ANALYST)
-    assert "Invite someone" not in offered(panel.as_("stranger"))
-
-
 def test_it_holds_no_secret_and_is_kept_in_no_cache(panel):
     answer = panel.as_("owner").get(PALETTE)
     assert "no-store" in answer["Cache-Control"] and b"provider-secret" not in answer.content
@@ -75,8 +67,3 @@ def test_the_page_of_results_leads_to_pages_by_the_words_that_people_search_for(
     link = offered(client)[title]["link"]
     page = client.get(reverse("admin:verification_find"), {"q": term}).content.decode()
     assert f'<a href="{link}">' in page and "No results" not in page
-
-
-def test_the_page_of_results_says_that_no_page_matches(panel):
-    page = panel.as_("owner").get(reverse("admin:verification_find"), {"q": "zebra"}).content.decode()
-    assert "No page, project or setting matches either." in page

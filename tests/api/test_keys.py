@@ -8,7 +8,7 @@ import pytest
 from django.db import connection
 
 from tests import clock, factories
-from tests.api.calls import ENDPOINTS, Api, problem
+from tests.api.calls import Api, problem
 from tests.fakes.outage import database_away
 from verification.core import caching
 from verification.core.crypto import stored_digest
@@ -18,8 +18,6 @@ from verification.services.projects.keys import issue_key, revoke_key
 from verification.services.records.decisions import RULES
 
 pytestmark = pytest.mark.django_db
-
-every_endpoint = pytest.mark.parametrize(("method", "path", "kind"), ENDPOINTS)
 
 STRANGER = "198.41.0.4"  # a public address
 

@@ -27,7 +27,7 @@ def documented(pattern):
     return re.search(pattern, MANUAL, re.MULTILINE)[1]
 
 
-SECRET = documented(r"signed with `(whsec_[^`]+)`")
+SECRET = documented(r"signed\s+with\s+`(whsec_[^`]+)`")
 HEADERS = dict(re.findall(r"^(webhook-[a-z]+): (.+)$", MANUAL, re.MULTILINE))
 BODY = documented(r"^webhook-signature.*\n\n(\{.*\})$")
 AT = int(HEADERS["webhook-timestamp"])

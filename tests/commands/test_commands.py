@@ -19,7 +19,7 @@ from config import command_line
 from providers.errors import SettingsInvalid
 from tests.live import ROOT
 from verification.core.errors import ApiError, FieldError, FieldsInvalid, UserError
-from verification.management.base import WatchwordCommand, explain, table
+from verification.management.base import WatchwordCommand, explain
 from verification.models import ApiKey, IdentityConnection, Project, Recipient, WebhookSecret
 
 AWAY = "Is it running, and is DATABASE_URL right?"
@@ -187,10 +187,6 @@ def test_beside_a_service_that_runs_elsewhere_no_second_database_is_made(tmp_pat
         assert (done.returncode, done.stderr.count(b"\n")) == (1, 1)
         assert done.stderr.decode().startswith(said) and "WATCHWORD_HOME" in done.stderr.decode()
     assert not (tmp_path / "var" / "postgres").exists()
-
-
-def test_a_table_has_columns_as_wide_as_they_need():
-    assert table(("id", "name"), [(7, "a"), (12, "bb")]) == "id  name\n 7  a\n12  bb"
 
 
 def test_a_python_without_django_says_which_one_to_take():

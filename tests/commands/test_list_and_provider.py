@@ -45,10 +45,6 @@ def test_a_list_is_a_table_without_secrets(shop, what):
     assert run("list", what, "Other").strip()
 
 
-def test_a_list_that_is_empty_says_so():
-    assert run("list", "providers") == "There are none.\n"
-
-
 # --- one provider --------------------------------------------------------------------------------------------------
 
 

@@ -108,14 +108,6 @@ def test_addprovider_connects_nothing_that_shows_codes_in_production(settings):
     assert not Provider.objects.exists()
 
 
-def test_addprovider_help_lists_types_and_settings(capsys):
-    with pytest.raises(SystemExit):
-        run("addprovider", "--help")
-    listed = capsys.readouterr().out
-    assert "\n  smtp: SMTP; email\n" in listed
-    assert "password: Password, secret" in listed
-
-
 def test_checkproviders_asks_each_one(project):
     found = run_json("checkproviders", str(project.id))
     assert found["is_ok"] is True

@@ -43,10 +43,6 @@ def test_compose_has_no_password_of_its_own_and_takes_every_needed_secret_as_a_f
         assert COMPOSE["services"]["web"]["environment"][name].startswith(f"${{{name}:-${{{name}_FILE:?")
 
 
-def test_compose_runs_no_worker_for_smpp_unless_asked():
-    assert COMPOSE["services"]["connections"]["profiles"] == ["connections"]
-
-
 def test_compose_lets_nobody_go_around_the_proxy():
     ports = {name: each.get("ports", []) for name, each in COMPOSE["services"].items() if name != "proxy"}
     assert ports.pop("web") == ["127.0.0.1:8000:8000"]

@@ -107,7 +107,6 @@ def test_what_no_release_uses_any_more_may_go(safe_since, is_refused):
 
 
 INT = models.IntegerField
-PROJECT = models.ForeignKey(APP + ".project", models.CASCADE, null=True, db_index=False)
 PROBE = migrations.CreateModel("Probe", [("id", models.BigAutoField(primary_key=True)), ("name", models.TextField())])
 ADDITIONS = [
     migrations.AddField("session", "probe", INT(null=True)),

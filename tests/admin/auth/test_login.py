@@ -501,11 +501,6 @@ def test_no_session_holds_a_secret(client, user, secret):
     assert secret not in held and PASSWORD not in held
 
 
-def test_the_login_calls_the_user_name_what_its_error_does():
-    page = Client().get(reverse(LOGIN))
-    assert page.context["form"]["username"].label == "Username"
-
-
 @pytest.mark.parametrize(
     ("headers", "said"),
     [
@@ -520,18 +515,6 @@ def test_a_form_that_is_not_ours_is_told_why(headers, said):
     page = client.post(reverse(LOGIN), {"username": "ann", "password": PASSWORD}, headers=headers)
     text = unescape(page.content.decode())
     assert (page.status_code, said in text, "permission" in text) == (403, True, False)
-
-
-def test_a_browser_without_cookies_is_told_so():
-    page = Client(enforce_csrf_checks=True).post(reverse(LOGIN), {"username": "ann", "password": PASSWORD})
-    assert page.status_code == 403 and "The browser sent no cookie" in unescape(page.content.decode())
-
-
-def test_over_https_a_browser_that_hides_the_page_is_told_so():
-    client = Client(enforce_csrf_checks=True)
-    client.get(reverse(LOGIN), secure=True)
-    page = client.post(reverse(LOGIN), {"username": "ann"}, secure=True)
-    assert page.status_code == 403 and "Referrer-Policy: no-referrer" in unescape(page.content.decode())
 
 
 def test_a_form_of_too_many_fields_is_answered_by_a_page(panel):

@@ -15,7 +15,7 @@ from verification.core.errors import UserError
 from verification.management.commands.createproject import find_or_make_user
 from verification.models import AuditEntry, BrowserLogin, Invitation, Membership, Recipient, Role
 from verification.services.users import invitations
-from verification.services.users.logins import browser_of, masked_network
+from verification.services.users.logins import masked_network
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
@@ -222,20 +222,6 @@ def test_a_logout_takes_the_row_along(panel):
     here = log_in("owner")
     here.post(reverse("admin:logout"))
     assert not BrowserLogin.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (FIREFOX, "Firefox on Linux"),
-        ("Mozilla/5.0 (Windows NT 10.0) AppleWebKit/537.36 Chrome/143.0 Safari/537.36 Edg/143.0", "Edge on Windows"),
-        ("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Version/18.0 Safari/604.1", "Safari on iPhone"),
-        ("", "Unknown browser"),
-        ("<script>" * 40, "Unknown browser"),
-    ],
-)
-def test_a_browser_is_told_in_words(text, told):
-    assert browser_of(text) == told
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,3 @@ def test_a_channel_narrows_by_names_too(panel):
     assert client.post(page, values_on(client, page) | {"countries": "Morocco"}).status_code == 302
     channel.refresh_from_db()
     assert channel.countries == ["MA"]
-
-
-def test_how_a_list_is_written_is_said_where_it_is_pasted(panel):
-    field = panel.as_("owner").get(page_with(panel.project, "countries")).context["adminform"].form.fields["countries"]
-    assert "One per line" in field.widget.attrs["data-say-format"] and "One per line" not in field.help_text

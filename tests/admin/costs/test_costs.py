@@ -53,13 +53,6 @@ def test_the_month_is_told_for_ones_own_projects(spent):
     assert "777" not in shown.content.decode()
 
 
-def test_a_mark_of_missing_prices_is_explained_where_there_is_one(spent):
-    assert "≥" not in spent.as_("owner").get(PAGE).content.decode()
-    costs = HourlyCosts.objects.filter(project=spent.project).values().get() | {"id": None, "currency": "", "amount": 0}
-    HourlyCosts.objects.create(**costs)
-    assert "≥ means some prices are missing." in spent.as_("owner").get(PAGE).content.decode()
-
-
 def test_each_row_leads_to_its_figures_in_the_month(spent):
     client = spent.as_("owner")
     for table in client.get(PAGE).context["tables"]:
@@ -72,28 +65,6 @@ def test_a_user_of_two_projects_sees_each(spent):
     shown = spent.as_("root").get(PAGE)
     table = next(each for each in shown.context["tables"] if each["title"] == "Project")
     assert [(row.name, row.cost) for row in table["rows"]] == [("Theirs", "777.00"), ("Ours", "6.00")]
-
-
-def test_without_a_cost_limit_the_page_leads_to_the_channel_on_which_it_is_set(spent):
-    channel = Channel.objects.filter(project=spent.project, is_active=True).first()
-    link = f'href="{reverse("admin:verification_channel_change", args=(channel.pk,))}">{channel}</a>'
-    assert link in spent.as_("owner").get(PAGE).content.decode()
-
-
-def test_a_limit_that_is_new_is_said_to_be_being_counted(spent):
-    """The day's sum is there before the month's where the limit of the month comes later."""
-    channels = Channel.objects.filter(project=spent.project)
-    channels.update(monthly_cost_budget=12, daily_cost_budget=20)
-    client, listed = spent.as_("owner"), reverse("admin:verification_channel_changelist")
-    said = [each.words for each in client.get(PAGE).context["budgets"]]
-    assert said == ["being counted; limit 12", "being counted; limit 20"]
-    shown = client.get(listed).content.decode()
-    assert "being counted; limit 20 USD; this month: being counted; limit 12 USD" in shown
-    channels.update(monthly_cost_budget=None)
-    cost_budgets.watch()
-    channels.update(monthly_cost_budget=12)
-    assert [each.words for each in client.get(PAGE).context["budgets"]] == ["being counted; limit 12", "6.00 of 20"]
-    assert "6.00 of 20 USD; this month: being counted; limit 12 USD" in client.get(listed).content.decode()
 
 
 def test_budgets_in_money_stand_on_the_page_with_what_is_spent(spent):
@@ -160,16 +131,6 @@ def test_the_differences_are_a_file(spent):
     assert row[:3] == [f"{day}", "DE", "USD"]
     assert [Decimal(cell) for cell in row[3:]] == [Decimal("7.25"), 6, Decimal("1.25"), 9, 8]
     assert head[5] == "difference"
-
-
-def test_the_page_says_that_countries_without_a_difference_are_not_listed(spent):
-    day = timezone.now().date()
-    said = "Countries without a difference are not listed."
-    for count, price in ((8, "6"), (9, "7.25")):
-        shown = compare(
-            spent.as_("owner"), spent.rows[Provider], f"date,country,count,price\n{day},DE,{count},{price}\n"
-        )
-        assert (said in shown.content.decode()) is (price == "6")
 
 
 def test_a_fault_of_the_file_stands_in_the_form(spent):

@@ -7,11 +7,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.factories import a_message, a_session
-from verification.admin.base.current_project import form_link
 from verification.admin.dashboard.day import RefusedByRule
 from verification.core import client_address
 from verification.management.commands.stats import collect
-from verification.models import GuardedSend, HourlyFigures, HourlyRefusals, KeyKind, Message, Project
+from verification.models import HourlyFigures, HourlyRefusals, KeyKind, Message
 from verification.services.analytics import ranges, rollups
 from verification.services.maintenance import demo
 from verification.services.records import workers
@@ -141,12 +140,6 @@ def test_a_project_without_a_session_has_no_state_yet(panel):
     assert overview(panel, "stranger").context["state"] is None
 
 
-def test_the_steps_lead_to_the_project_s_own_pages(panel):
-    links = {step.title: step.link for step in overview(panel, "stranger").context["steps"]}
-    assert links["Connect a provider"] == form_link("provider_add", panel.other)
-    assert links["Send the first code"] == reverse("admin:verification_project_show_code", args=(panel.other.pk,))
-
-
 def test_the_demo_of_the_first_start_does_none_of_the_steps(panel, settings, monkeypatch):
     steps = overview(panel, "stranger").context["steps"]
     assert [step.title for step in steps if step.is_done]
@@ -187,26 +180,3 @@ def test_the_overviews_tables_are_of_the_same_figures_and_large_numbers_read_wel
     text = response.content.decode()
     assert all(f"<td>{number}</td>" in text for number in ("12,345", "6,789", "4,321"))
     assert "<summary>Show as a table</summary>" in text
-
-
-def test_the_table_of_countries_ends_with_the_way_to_all(panel):
-    GuardedSend.objects.create(
-        message_id=1, project=panel.project, recipient_id=1, prefix="+491511234", country="DE", is_manual=False,
-        created_at=timezone.now(),
-    )  # fmt: skip
-    after = overview(panel).content.decode().partition("SMS and calls by country")[2].partition("</table>")[2]
-    assert after.strip().startswith(
-        f'<p class="ww-table-more"><a class="ww-link" href="{reverse("admin:verification_figures")}?range=24h">All'
-    )
-
-
-def test_the_overview_says_which_projects_countries_are_only_observed(panel):
-    GuardedSend.objects.create(
-        message_id=1, project=panel.project, recipient_id=1, prefix="+491511234", country="DE", is_manual=False,
-        created_at=timezone.now(),
-    )  # fmt: skip
-    end = timezone.localtime(panel.project.created_at + timedelta(days=7))
-    told = f"only observes countries so far and blocks none: {panel.project.name} until {end.day} "
-    assert told in overview(panel).content.decode()
-    Project.objects.update(guard_country_observe_days=0)
-    assert "still observes countries" not in overview(panel).content.decode()

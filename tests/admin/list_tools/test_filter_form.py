@@ -26,17 +26,6 @@ def test_what_the_form_leaves_empty_is_in_no_address(panel):
     assert page.redirect_chain[-1][0] == f"{LIST}?status=failed"
 
 
-def test_what_is_used_stands_above_with_the_way_to_drop_it(panel):
-    page = panel.as_("owner").get(LIST, {"status": "failed", "channel__exact": "sms"})
-    used = {each.title: (each.shown, each.without) for each in form_of(page).used}
-    assert used == {"Status": ("Failed", "?channel__exact=sms"), "Channel": ("SMS", "?status=failed")}
-
-
-def test_a_search_and_an_order_stay_when_filters_are_applied(panel):
-    page = panel.as_("owner").get(reverse("admin:verification_provider_changelist"), {"q": "gate", "o": "1"})
-    assert dict(form_of(page).hidden) == {"q": "gate", "o": "1"}
-
-
 def test_every_list_with_filters_has_a_field_for_each(panel):
     client = panel.as_("root")
     for model in admin.site._registry:

@@ -7,7 +7,6 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import escape
 
 from tests import factories
 from tests.factories import a_message, a_session
@@ -82,12 +81,6 @@ def test_a_check_is_undone_by_other_settings(new):
         assert (provider.checked_at is not None) is is_kept, values
 
 
-def test_on_a_test_project_no_message_is_called_a_real_one(new):
-    assert "A real message" in str(steps_of(new))
-    new.is_sandbox = True
-    assert "A simulated message" in str(steps_of(new)) and "A real message" not in str(steps_of(new))
-
-
 def test_after_the_first_verified_user_only_the_check_and_the_alerts_stay_open(new, owner):
     assert b"Getting started" in owner.get(page_of(new)).content
     to = Recipient.objects.create(project=new, address="+4915112345678")
@@ -155,13 +148,6 @@ def test_each_provider_is_checked_and_the_step_leads_to_the_first_that_is_not(ne
 def test_a_test_project_has_no_credentials_to_check(new):
     new.is_sandbox = True
     assert "Check the credentials" not in {step.title for step in steps_of(new)}
-
-
-def test_another_provider_can_be_added_from_the_step_that_is_done(new, owner):
-    [step] = [step for step in steps_of(new) if step.title == "Connect a provider"]
-    assert step.is_done and f'<a class="ww-link" href="{escape(step.link)}">Add another</a>' in (
-        owner.get(page_of(new)).content.decode()
-    )
 
 
 def test_the_programs_have_the_own_address_and_the_keys_beginning(new, owner):

@@ -66,22 +66,3 @@ def test_every_setting_that_is_a_number_has_a_unit():
     fields = [Project._meta.get_field(name) for name in SETTABLE]
     numbers = [each for each in fields if isinstance(each, models.IntegerField | models.FloatField)]
     assert [each.name for each in numbers if not each.choices and not unit_of(each)] == []
-
-
-@pytest.mark.parametrize(
-    ("field", "words"),
-    [
-        ("guard_prefix_minutes", "minutes · default 10"),
-        ("sends_per_day", "messages · default 20"),
-        ("retention_days", "days · default 30"),
-        ("allow_voip", "Default: Off."),
-        ("traffic_guard", "Default: Enforce."),
-    ],
-)
-def test_unit_and_default_stand_beside_a_field(panel, field, words):
-    assert words in panel.as_("owner").get(page_with(panel.project, field)).content.decode()
-
-
-def test_the_state_of_a_project_has_one_word(panel):
-    shown = panel.as_("root").get(page_with(panel.project, "is_enabled")).content.decode()
-    assert "When off, API calls return 401" in shown and "Default: On." not in shown

@@ -3,7 +3,6 @@
 import pytest
 from django.urls import reverse
 
-from verification.core.formats import DAY_OF_YEAR_AND_TIME, written_moment
 from verification.models import GuardBlock
 
 pytestmark = pytest.mark.django_db
@@ -16,13 +15,6 @@ def block(panel):
 
 def lift(panel, who, block):
     return panel.as_(who).post(reverse("admin:verification_guardblock_lift", args=(block.pk,)))
-
-
-def test_its_page_says_which_rule_why_until_when_and_how_many(panel, block):
-    page = panel.as_("owner").get(reverse("admin:verification_guardblock_change", args=(block.pk,))).content.decode()
-    for text in ("Many numbers with one prefix", "+491511234…", "11 unverified numbers", "(limit: 10)", "Lift now"):
-        assert text in page
-    assert f"are refused until {written_moment(block.until, DAY_OF_YEAR_AND_TIME)}." in page  # with the day
 
 
 def test_an_owner_lifts_it_with_one_click(panel, block):

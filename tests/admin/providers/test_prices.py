@@ -22,11 +22,6 @@ def priced(panel):
     return panel
 
 
-def test_an_empty_list_says_what_to_do(panel):
-    text = panel.as_("owner").get(page("show_prices", panel)).content.decode()
-    assert "so message costs are unknown" in text
-
-
 def test_a_list_is_compared_before_it_is_saved(priced):
     new = LIST.replace("0.0721", "0.08") + "DE,0.1,EUR,segment\n"
     response = priced.as_("owner").post(page("show_prices", priced), {"text": new})

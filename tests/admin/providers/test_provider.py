@@ -296,51 +296,9 @@ def test_deleting_a_provider_unlinks_its_messages_by_its_attempts(panel):
     assert scans == []
 
 
-def test_settings_that_a_switch_makes_relevant_say_so_and_refer_to_settings():
-    for adapter in registry.all_adapters():
-        declared = {each.name: each for each in adapter.declared}
-        for setting, (switch, values) in adapter.shown_when.items():
-            assert setting in declared and switch in declared
-            choices = [value for value, _ in declared[switch].choices] or [True, False]
-            assert set(values) < set(choices)
-        assert set(adapter.advanced) <= set(declared)
-
-
-def test_the_form_marks_what_is_shown_with_a_switch(panel):
-    form = panel.as_("root").get(add_page("system", "sms/http")).context["adminform"].form
-    marked = {name: field.widget.attrs.get("data-shown-when") for name, field in form.fields.items()}
-    assert marked["setting_receipt_secret"] == '["setting_has_receipts", [true]]'
-    assert marked["setting_url"] is None
-
-
-def test_what_most_accounts_leave_alone_stands_closed_below(panel):
-    page = panel.as_("root").get(add_page("system", "sms/twilio")).context["adminform"]
-    closed = [fieldset for fieldset in page if fieldset.is_collapsible]
-    assert [list(each.fields) for each in closed] == [
-        ["setting_signing_key_secret", "setting_say_languages", "setting_base_url"]
-    ]
-
-
-def test_the_vendors_guide_stands_beside_the_form(panel):
-    page = panel.as_("root").get(add_page("system", "sms/twilio")).content.decode()
-    assert "In the console, copy the account SID" in page
-    assert 'href="/docs/guides/providers/twilio/"' in page
-    assert "after you save the provider" in page
-    saved = factories.provider(project=panel.project, channel="sms", type="http", name="Ours too")
-    page = panel.as_("owner").get(reverse("admin:verification_provider_change", args=(saved.pk,))).content.decode()
-    assert 'data-copy="ww-hook"' in page and hook_url(saved) in page
-
-
 def test_who_may_not_change_a_provider_sees_no_webhook_address(panel):
     provider = panel.rows[Provider]
     Membership.objects.filter(project=panel.project).update(role=Role.ANALYST)
     page = panel.as_("owner").get(reverse("admin:verification_provider_change", args=(provider.pk,)))
     assert page.status_code == 200
     assert hook_url(provider) not in page.content.decode() and "ww-guide" not in page.content.decode()
-
-
-def test_types_for_development_stand_apart(panel):
-    kinds = panel.as_("root").get(reverse("admin:verification_provider_add")).context["kinds"]
-    sms = next(kind for kind in kinds if kind["channel"] == "sms")
-    assert {"console", "inbox", "sandbox"} == {name for name, _ in sms["trials"]}
-    assert {"http", "twilio"} <= {name for name, _ in sms["types"]}

@@ -1,7 +1,5 @@
 """The page that previews and makes a routing rule, the list with "Remove", and who may use them."""
 
-import html
-
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.messages import get_messages
@@ -78,29 +76,6 @@ def test_remove_stands_in_the_list_and_asks_first(two):
     assert RoutingRule.objects.exists()
     owner.post(remove, {"post": "yes"})
     assert not RoutingRule.objects.exists()
-
-
-def test_a_rules_page_has_its_sentence_and_the_way_to_remove_it(two):
-    panel, first, _second = two
-    rule = RoutingRule.objects.create(project=panel.project, provider=first, country="BR", percent=0)
-    page_of_rule = reverse("admin:verification_routingrule_change", args=(rule.pk,))
-    remove = f'<a class="ww-act" href="{remove_link(rule)}">Remove the rule</a>'
-    shown = panel.as_("owner").get(page_of_rule).content.decode()
-    assert f"Our gateway is paused for {format_country('BR')}." in shown and remove in shown
-    assert "Delete routing rule" not in shown
-    Membership.objects.filter(project=panel.project).update(role="analyst")
-    assert remove not in panel.as_("owner").get(page_of_rule).content.decode()
-
-
-@pytest.mark.parametrize(("country", "first_then"), [("IN", "Our gateway"), ("BR", "Northwind"), ("", "Northwind")])
-def test_the_question_names_the_provider_that_is_tried_first_without_the_rule(two, country, first_then):
-    panel, first, second = two
-    Provider.objects.filter(pk=first.pk).update(priority=1)
-    rule = RoutingRule.objects.create(project=panel.project, provider=first, country="BR", percent=0)
-    RoutingRule.objects.create(project=panel.project, provider=second, country=country, percent=100)
-    asked = html.unescape(panel.as_("owner").get(remove_link(rule)).content.decode())
-    assert f"messages to {format_country('BR')} are sent to {first_then} first." in asked
-    assert "Restore" not in asked
 
 
 def test_a_removed_rule_gives_way_to_the_one_that_it_replaced(two):

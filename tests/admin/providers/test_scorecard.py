@@ -1,6 +1,5 @@
 """The scorecard of a provider: what it tells, beside whom, and to whom."""
 
-import re
 from datetime import timedelta
 
 import pytest
@@ -10,7 +9,6 @@ from django.utils import timezone
 from tests.factories import a_message
 from verification import sql
 from verification.admin.base.display import format_country
-from verification.admin.providers.routing_rules import remove_link, sentence_of
 from verification.core.formats import DAY_AND_TIME, written_moment
 from verification.models import (
     Alert,
@@ -28,8 +26,6 @@ from verification.models import (
 from verification.models.alerts import COLLAPSE, OUTAGE
 from verification.services.analytics import impact
 from verification.services.analytics.impact import CountryBreak, break_key
-from verification.services.providers import rules
-from verification.services.providers.rules import Proposal
 
 pytestmark = pytest.mark.django_db
 
@@ -91,11 +87,6 @@ def test_a_scorecard_tells_nothing_of_another_project_and_is_for_its_members_alo
     text = panel.as_("owner").get(page_of(poor)).content.decode()
     assert "9000" not in text and "9,000" not in text
     assert panel.as_("stranger").get(page_of(poor)).status_code == 403
-
-
-def test_a_provider_that_was_not_asked_says_so(panel):
-    text = panel.as_("owner").get(page_of(panel.rows[Provider]), {"range": "24h"}).content.decode()
-    assert "No messages in this period" in text
 
 
 def test_a_time_aside_is_a_row_from_its_opening_to_its_end(panel):
@@ -187,10 +178,6 @@ def test_a_scorecard_tells_the_balance_and_the_day_it_runs_out(panel):
     assert panel.as_("stranger").get(page_of(provider)).status_code == 403
 
 
-def test_a_scorecard_of_a_vendor_that_tells_no_balance_has_no_place_for_one(panel):
-    assert panel.as_("owner").get(page_of(panel.rows[Provider])).context["balance"] is None
-
-
 def test_an_alerts_page_tells_what_it_cost_that_its_provider_was_set_aside(panel):
     start, provider = this_hour() - 2 * HOUR, panel.rows[Provider]
     for days in range(1, 8):
@@ -254,31 +241,6 @@ def test_a_scorecard_marks_the_break_and_shows_no_alert_of_another_provider(brok
     assert "Poor gateway is broke" in panel.as_("owner").get(page_of(poor)).content.decode()
 
 
-def test_a_scorecard_and_the_overview_say_a_break_in_the_same_numbers(broken):
-    """Of the same 14 days, whichever range the scorecard shows, and with no line that begins with the sign."""
-    panel, good, _, start = broken
-    older = {"messages_accepted": 400, "messages_delivered": 300, "messages_failed": 100}
-    counted(panel.project, good.pk, hour=start - 10 * DAY, attempts=400, **older)
-    owner = panel.as_("owner")
-    for page in (reverse("admin:index"), page_of(good), f"{page_of(good)}?range=24h"):
-        words = re.sub(r"<[^>]*>", "", owner.get(page).content.decode())
-        assert "0\u00a0% delivered since" in words and "down from 92\u00a0%." in words, page
-
-
-def test_its_alert_offers_what_the_headline_offers_and_the_figures(broken):
-    panel, good, poor, start = broken
-    alert = Alert.objects.get(kind=COLLAPSE)
-    page = reverse("admin:verification_alert_change", args=(alert.pk,))
-    shown = panel.as_("owner").get(page).content.decode()
-    steps = re.findall(r'<a class="ww-act" href="([^"]*)">', shown)
-    assert [("percent=100" in step, "percent=0" in step, "/figures/" in step) for step in steps] == [
-        (True, False, False), (False, True, False), (False, False, True),
-    ]  # fmt: skip
-    assert all("country=IN" in step for step in steps)
-    rules.set_rule(Proposal(panel.project, good, "IN", 0))
-    assert "ww-act" not in panel.as_("owner").get(page).content.decode()
-
-
 def test_an_alert_on_a_provider_offers_the_check_of_its_credentials(broken):
     panel, _, poor, _ = broken
     page = reverse("admin:verification_alert_change", args=(Alert.objects.get(kind="provider").pk,))
@@ -299,17 +261,3 @@ def test_the_overview_begins_with_a_provider_that_fails_in_a_country(broken):
     assert line.link == f"{page_of(good)}?country=IN"
     stranger = panel.as_("stranger").get(reverse("admin:index")).context["state"]
     assert stranger is None or "fails in" not in str(stranger.lines)
-
-
-def test_the_overview_names_the_rule_that_keeps_a_failing_provider_from_being_tried(broken):
-    panel, good, _, _start = broken
-    rule = rules.set_rule(Proposal(panel.project, good, "IN", 0))
-    page = panel.as_("owner").get(reverse("admin:index"))
-    [line] = page.context["relieved"].lines
-    assert (line.text, line.actions) == (sentence_of(rule), (("Remove", remove_link(rule, reverse("admin:index"))),))
-    assert page.context["state"] is None or all(
-        "delivered since" not in each.text for each in page.context["state"].lines
-    )
-    Membership.objects.filter(project=panel.project).update(role=Role.ANALYST)
-    [line] = panel.as_("owner").get(reverse("admin:index")).context["relieved"].lines
-    assert line.actions == ()

@@ -1,7 +1,6 @@
 """The texts' pages: all languages side by side, and the preview of what is typed."""
 
 import re
-from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -10,9 +9,8 @@ from django.utils.html import escape
 
 from tests import voices
 from tests.admin.rows import sent_once
-from tests.admin.test_delivery import errors
 from verification.core import caching
-from verification.models import AuditEntry, ExchangeRate, Message, MessageTemplate, Platform, Project, Provider
+from verification.models import AuditEntry, Message, MessageTemplate, Project, Provider
 from verification.models.prices import ALWAYS
 from verification.services.providers import price_lists
 
@@ -46,12 +44,6 @@ def test_a_stranger_sees_no_text_of_the_project(panel):
     assert response.status_code == 404 and "Ours" not in response.content.decode()
 
 
-def test_whoever_has_no_project_is_told_what_to_do(panel):
-    MessageTemplate.objects.all().delete()
-    panel.project.memberships.all().delete()
-    assert "Create one, or ask the operator" in panel.as_("owner").get(LIST).content.decode()
-
-
 def test_a_new_text_begins_with_ours(panel):
     response = panel.as_("owner").get(reverse("admin:verification_messagetemplate_add"), about(panel, language="fr"))
     assert "{code}" in response.context["adminform"].form.initial["text"]
@@ -74,12 +66,6 @@ def test_the_preview_shows_what_was_typed_and_saves_nothing(panel):
     assert "471836 by &lt;b&gt;Ours&lt;/b&gt;\n<mark>’</mark>" in shown
     assert "2 SMS: 83 of 134 characters, UCS-2." in shown and "Without special characters: 1 SMS." in shown
     assert not MessageTemplate.objects.filter(language="en").exists()
-
-
-def test_a_character_that_costs_no_other_sms_is_not_warned_of(panel):
-    shown = panel.as_("owner").post(PREVIEW, about(panel, text="{code} by {project} ’")).content.decode()
-    assert "1 SMS: 16 of 70 characters, UCS-2." in shown
-    assert "<mark>" not in shown and "Not in the SMS alphabet: ’" not in shown
 
 
 def test_the_preview_of_a_mail_keeps_its_page_within_the_frame(panel):
@@ -124,26 +110,6 @@ def test_the_price_of_a_thousand_is_told_where_it_is_known(panel, countries, pla
     price_lists.replace(gateway, lines, number=0)
     shown = panel.as_("owner").post(PREVIEW, about(panel, text="{code} " + "x" * 200)).content.decode()
     assert (told in shown) if told else ("1,000 codes" not in shown)
-
-
-def test_the_price_of_a_thousand_is_in_the_account_currency(panel):
-    Platform.objects.update_or_create(pk=1, defaults={"account_currency": "EUR"})
-    ExchangeRate.objects.all().delete()
-    caching.clear_all()
-    gateway = panel.rows[Provider]
-    price_lists.replace(gateway, [price_lists.PriceLine("", ALWAYS, Decimal("0.05"), "USD", "segment")], number=0)
-    page = about(panel, text="{code}")
-    assert "1,000 codes with Our gateway: 50.00 USD." in panel.as_("owner").post(PREVIEW, page).content.decode()
-    ExchangeRate.objects.create(currency="USD", account="EUR", rate=Decimal("0.9"), valid_from=date(2026, 1, 1))
-    caching.clear_all()
-    assert "1,000 codes with Our gateway: 45.00 EUR." in panel.as_("owner").post(PREVIEW, page).content.decode()
-
-
-def test_each_finding_says_what_to_do(panel):
-    values = about(panel, language="it", text="Your {name} \x1b" + "x" * 480)
-    found = " ".join(errors(panel.as_("owner").post(reverse("admin:verification_messagetemplate_add"), values))["text"])
-    for remedy in ("Put it where", "Use {code}, {project} and {minutes}", "Type it again", "Shorten it."):
-        assert remedy in found
 
 
 def test_advice_keeps_no_text_from_being_saved(panel):
@@ -251,11 +217,6 @@ def test_the_preview_of_a_call_leads_to_its_recording(panel, voice):
     assert f'href="{escape(address)}"' in response.content.decode() and RECORDING in address
     assert panel.as_("owner").get(address).status_code == 200 and voice.words.startswith("Dein Code & Co")
     assert not shown("no code in it").context["preview"].recording
-
-
-def test_where_no_voice_speaks_the_language_nothing_is_offered(panel, voice):
-    response = panel.as_("owner").post(PREVIEW, about(panel, channel="voice", language="fr", text="{code}"))
-    assert "data-listen" not in response.content.decode()
 
 
 def test_the_menu_alone_chooses_the_project(panel):

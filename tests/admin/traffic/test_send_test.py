@@ -45,12 +45,6 @@ def test_the_form_asks_for_what_the_channel_reaches(panel, channel, words):
     assert words in panel.as_("owner").get(page_of(panel, Channel)).content.decode()
 
 
-def test_the_page_of_a_test_calls_it_a_test(panel):
-    client = panel.as_("owner")
-    said = client.get(sent_once(client, page_of(panel, Provider), to=NUMBER).url).content.decode()
-    assert "for a test message from the panel to" in said and "message your server sent" not in said
-
-
 def test_a_test_over_a_channel_names_no_provider(panel):
     assert sent_once(panel.as_("owner"), page_of(panel, Channel), to=NUMBER).status_code == 302
     assert (sent().get().pinned_provider, sent().get().channel) == (None, "sms")

@@ -277,9 +277,6 @@ def test_a_callback_url_that_is_no_public_https_address_is_a_wrong_field(api, se
     assert not Message.objects.exists()
 
 
-TOO_LONG = "The host name is too long: at most 253 characters, and 63 between two dots."
-
-
 def test_a_callback_url_may_lead_to_an_allowed_network(api, settings):
     settings.OUTBOUND_ALLOWED_NETWORKS = ["10.1.0.0/16"]
     assert api.manual_send(callback_url="http://10.1.2.3:8080/hook").status_code == 200

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import tomllib
 
 import pytest
 import yaml
@@ -143,11 +142,6 @@ def test_it_has_its_operations_each_behind_its_kind_of_key():
     assert found == OPERATIONS
 
 
-def test_it_has_the_version_of_the_project():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert description()["info"]["version"] == project["version"]
-
-
 @pytest.mark.parametrize("kind", ["requestBody", "200"])
 def test_every_operation_has_an_example(kind):
     for _, path, item in operations():
@@ -173,10 +167,6 @@ def test_every_field_is_described():
     for name, schema in schemas().items():
         for field, described in schema.get("properties", {}).items():
             assert described.get("description"), f"{name}.{field}"
-
-
-def test_no_docstring_of_a_serializer_is_published():
-    assert [name for name, schema in schemas().items() if "``" in schema.get("description", "")] == []
 
 
 def test_every_parameter_is_described():
@@ -205,11 +195,6 @@ def test_every_error_is_one_problem_so_that_clients_get_one_type():
     assert schemas()["ErrorCode"]["enum"] == list(CATALOGUE)
 
 
-def test_an_answer_names_its_codes():
-    answered = problems(description()["paths"]["/session/check"]["post"])[400]
-    assert list(answered["examples"]) == ["parse_error", "validation_error", "invalid_code", "host_not_allowed"]
-
-
 def test_every_id_has_64_bits():
     def integers(node, name=""):
         if isinstance(node, dict):
@@ -234,67 +219,11 @@ def test_generators_find_a_whole_type_for_each_request():
     assert schemas()["SessionSendRequest"]["required"] == ["session_id", "type"]
 
 
-def test_a_recipient_is_a_plain_string():
-    for name in ("SessionCreateRequest", "ManualSendRequest"):
-        to = schemas()[name]["properties"]["to"]
-        assert to["type"] == "string"
-        assert not to.keys() & {"anyOf", "oneOf", "allOf"}
-
-
-def test_a_verify_token_has_one_type():
-    for name in ("SessionCheckResponse", "SessionVerifyRequest"):
-        token = schemas()[name]["properties"]["verify_token"]
-        assert (token["type"], token["format"]) == ("string", "uuid")
-
-
-def test_no_two_components_have_the_same_words():
-    enums = [schema.get("x-enum-varnames", schema.get("enum", [])) for schema in schemas().values()]
-    words = [word for enum in enums for word in enum if isinstance(word, str)]
-    assert {word for word in words if words.count(word) > 1} == set()
-
-
-def test_an_operation_leads_to_the_next():
-    links = {
-        item["operationId"]: {link["operationId"] for link in item["responses"]["200"].get("links", {}).values()}
-        for *_, item in operations()
-    }
-    of_session = {"listSessionChannels", "readSessionSettings", "readSessionDelivery", "readSession", "cancelSession"}
-    assert links["createSession"] == {"checkSession", "sendSession"} | of_session
-    assert links["checkSession"] == {"verifySession"}
-    assert links["sendMessage"] == {"readMessage"}
-
-
 def test_it_lists_the_values_that_the_service_knows():
     assert set(schemas()["Channel"]["enum"]) == set(ChannelType.values)
     assert schemas()["MessageStatus"]["enum"] == MessageStatus.values
     assert schemas()["ChallengeProvider"]["enum"] == ["altcha", "turnstile", "hcaptcha", "recaptcha"]
     assert schemas()["CodeLength"]["enum"] == [4, 6]
-
-
-def test_sent_to_may_be_null_and_says_so():
-    sent_to = schemas()["SessionCreateResponse"]["properties"]["sent_to"]
-    assert sent_to["oneOf"] == [{"$ref": "#/components/schemas/Channel"}, {"type": "null"}]
-    assert "Null" not in schemas()
-    assert "null if it was not sent yet" in sent_to["description"]
-
-
-def test_the_limits_of_the_specification_are_there():
-    timeout = schemas()["SessionChannel"]["properties"]["timeout"]
-    assert (timeout["minimum"], timeout["maximum"]) == (0, 60)
-    assert "provider" not in schemas()["SessionSettingsChallenge"]["required"]
-    verified = schemas()["SessionVerifyResponse"]
-    assert (verified["minProperties"], verified["maxProperties"]) == (1, 1)
-
-
-def test_the_headers_are_there():
-    named = {parameter["name"] for *_, item in operations() for parameter in item["parameters"]}
-    assert {"Accept-Language", "X-Request-Id", "Idempotency-Key", "X-Client-Address"} <= named
-    answered = {
-        header for *_, item in operations() for each in item["responses"].values() for header in each["headers"]
-    }
-    of_verify = {"X-Session-Id", "X-Channel", "X-Test-Login", "Idempotency-Replayed"}
-    limits = {"Retry-After", "RateLimit", "RateLimit-Policy"}
-    assert answered == {"X-Request-Id", "Cache-Control"} | of_verify | limits
 
 
 def test_the_callback_is_there_with_its_signature():

@@ -10,6 +10,7 @@ from tests.conftest import ROOT
 from verification.api.reference.schema import OVERVIEW
 from verification.api.serializers import manual
 from verification.api.serializers import session as sessions
+from verification.core.addresses import parse_address
 from verification.models import Message, Session
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +100,6 @@ def test_a_name_that_becomes_a_field_is_taken():
     class WithLocale(sessions.SessionCreateRequest):
         locale = serializers.CharField()
 
-    project = SimpleNamespace(test_logins=())
+    project = SimpleNamespace(read_address=parse_address)
     body = WithLocale(data={"to": PHONE, "locale": "de"}, context={"project": project})
     assert body.is_valid() and body.validated_data["locale"] == "de" and "language" in body.refused
