@@ -164,23 +164,6 @@ def shared_project(around_all_tests):
     return factories.project(channels=("sms", "voice", "email"))
 
 
-@pytest.fixture(scope="session", autouse=True)
-def only_the_context_of_the_page_is_kept():
-    """Keep Django from copying the context of every widget for ``response.context``, hundreds a page."""
-    from django.template import RequestContext
-    from django.test import client
-
-    store_every = client.store_rendered_templates
-
-    def store_first(store, signal, sender, template, context, **arguments):
-        if "context" not in store and isinstance(context, RequestContext):
-            store_every(store, signal, sender, template, context, **arguments)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(client, "store_rendered_templates", store_first)
-        yield
-
-
 @pytest.fixture
 def api(client, project):
     """Calls the API as the project's app and as its server."""
