@@ -69,8 +69,7 @@ def alerts_can_be_mailed(aims: Aims) -> Iterator[CheckMessage]:
         connection.open()
     except (OSError, SMTPException) as error:
         yield Warning(
-            f"Watchword cannot use the mail server of EMAIL_URL ({type(error).__name__}): alerts and invitations "
-            "reach nobody.",
+            f"Alerts and invitations are not mailed: EMAIL_URL's server fails ({type(error).__name__}).",
             hint="Check EMAIL_URL: host, port, user and password, and whether this machine reaches the port.",
             id="alerts-not-mailed",
         )

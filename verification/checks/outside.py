@@ -84,7 +84,7 @@ def plain_http_is_sent_on(aims: Aims) -> Iterator[CheckMessage]:
         return
     try:
         answer = visit(f"http://{parts.netloc}/docs/")
-    except (Unreachable, Untrusted):
+    except Unreachable:
         return
     yield from redirect(answer)
 

@@ -98,8 +98,8 @@ def servers_answer(aims: Aims) -> Iterator[CheckMessage]:
         if calls >= LEAST and 2 * (calls - good) >= calls:
             yield Warning(
                 f"{calls - good} of {calls} webhook calls to {name}'s server failed in the last hour.",
-                hint="The panel's Events page shows the server's responses: let the customer know. If calls of all "
-                "projects fail, check whether this machine reaches the internet, and check OUTBOUND_ALLOWED_NETWORKS.",
+                hint="The panel's Events page shows the server's responses: let the customer know. If all projects' "
+                "calls fail, check whether this machine reaches the internet, and check OUTBOUND_ALLOWED_NETWORKS.",
                 id="callbacks-fail",
             )
 
@@ -113,8 +113,7 @@ def none_is_given_up(aims: Aims) -> Iterator[CheckMessage]:
     for name, count in rows.order_by("project__name"):
         yield Warning(
             f"Watchword could not deliver {count} events to {name}'s server within a day.",
-            hint="The panel's Events page shows the server's responses. The customer can read the events with a "
-            "secret key (GET /events).",
+            hint="See the panel's Events page. The customer can read them with a secret key (GET /events).",
             id="callbacks-given-up",
         )
 
@@ -142,8 +141,7 @@ def the_standard_is_kept(aims: Aims) -> Iterator[CheckMessage]:
     channels = Channel.objects.filter(project__in=of_nist, is_active=True).select_related("project")
     for channel in channels.filter(session_seconds__gt=NIST_SESSION_SECONDS):
         yield Warning(
-            f"{channel.project}: the channel {channel} makes sessions live {channel.session_seconds} seconds; section"
-            f" 3.1.3.2 allows {NIST_SESSION_SECONDS}.",
+            f"{channel.project}: sessions of {channel} live longer than {NIST_SESSION_SECONDS} s (section 3.1.3.2).",
             hint="Lower the channel's life of a session.",
             id="nist-life",
         )

@@ -30,12 +30,12 @@ ANSWER_SECONDS = 5.0  # for each step of a request: connecting, the headers, the
 MAX_BYTES = 64 * 1024  # read of a body: our answers are far shorter
 
 
-class Untrusted(Exception):
-    """The certificate was refused. The text is the reason."""
-
-
 class Unreachable(Exception):
     """Nobody answered. The text is the reason."""
+
+
+class Untrusted(Unreachable):
+    """The certificate was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def is_ours(text: str) -> bool:
 
 
 def visit(url: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> VisitAnswer:
-    """Make one request and follow no redirect. Raises :class:`Untrusted` and :class:`Unreachable`."""
+    """Make one request and follow no redirect. Raises :class:`Unreachable`."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     connection: http.client.HTTPConnection
@@ -105,7 +105,7 @@ def is_served_by_us(url: str) -> bool:
     """Return whether this installation answers at the address, so that no secret is sent to a stranger."""
     try:
         return visit(f"{url}{PATH}", headers={HEADER: signature()}).seen is not None
-    except (Unreachable, Untrusted):
+    except Unreachable:
         return False
 
 
