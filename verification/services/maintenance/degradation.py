@@ -234,7 +234,10 @@ def unserved(serving: QuerySet[Provider]) -> QuerySet[Channel]:
 
 def _alone(aside: tuple[CircuitBreaker, ...]) -> Iterator[CircuitBreaker]:
     """Yield those that are set aside on a channel over which nothing gets out for some project."""
-    silent = unserved(Provider.objects.working().exclude(breaker__open_until__isnull=False)) if aside else ()
+    if not aside:
+        return
+    sound = Provider.objects.working().exclude(breaker__open_until__isnull=False)
+    silent = unserved(sound).filter(type__in={each.provider.channel for each in aside})
     for breaker in aside:
         own, channel = breaker.provider.project_id, breaker.provider.channel
         if any(
