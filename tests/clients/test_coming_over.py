@@ -9,7 +9,7 @@ from watchword import Watchword
 from tests.clients.programs import CODE, TO
 from tests.live import ROOT
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("clients"), pytest.mark.timeout(300)]
 
 SETUP = f"""
 import json

@@ -22,7 +22,7 @@ from config.processes.embedded.postgres import Postgres
 from config.processes.embedded.valkey import Valkey
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.xdist_group("embedded")  # groups run first, so that nobody waits for these at the end
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("embedded")]  # each starts servers of its own
 
 HOLDER = """
 import sys

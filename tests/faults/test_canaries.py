@@ -26,7 +26,7 @@ from tests.live import ROOT, at_once, free_port, wait_until
 from tests.providers.challenges.test_altcha import solve
 from verification.core.caching import MAX_AGE_SECONDS
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("live")]
 
 PASSWORD, HEADER, RECEIPT_SECRET = "canary-password", "canary-header-token", "canary-receipt-secret"
 MANUAL_CODE = "580137"

@@ -12,7 +12,7 @@ from tests.fakes.http_server import answer
 from tests.faults.shop import end_leases, recipient, statuses
 from tests.live import at_once, wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("outages")]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("outages")]
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from tests.faults.shop import Shop, recipient
 from tests.live import wait_until
 from verification.core import tracing
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("live")]
 
 OPEN_SHOP = """
 import json, sys

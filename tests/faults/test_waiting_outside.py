@@ -19,7 +19,7 @@ from tests.live import wait_until
 from verification.core.bulkhead import Wait, limits
 from verification.services.sessions.bot_updates import PER_PROJECT
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("live")]
 
 CALLS = 40  # more than both web processes have threads
 USER, PASSWORD = "owner of hanging servers", "a password for one test"

@@ -21,7 +21,7 @@ from tests.fakes.collector import SENT, Outbox
 from tests.protocol import model
 from tests.protocol.model import Call, State
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(0)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(0)]
 
 PHONES = ("+4915112345678", "+4915112345679")
 TEST_PHONE, TEST_CODE = "+46701740605", "493817"

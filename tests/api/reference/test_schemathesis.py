@@ -14,7 +14,7 @@ import pytest
 
 from tests.live import ROOT, LiveService
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("schemathesis"), pytest.mark.timeout(0)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("schemathesis"), pytest.mark.timeout(0)]
 
 ROUND_SECONDS = 30  # the longest that a round may take
 SHOWN_CHARACTERS = 1_500  # of its output: the summary

@@ -12,7 +12,7 @@ from tests.fakes.telegram import SECRET_HEADER, TOKEN, USERNAME, BotApi, contact
 from tests.faults.shop import Shop, recipient
 from tests.live import wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("live")]
 
 PUBLIC = "https://codes.example"
 BACKENDS = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"

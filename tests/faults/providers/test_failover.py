@@ -12,7 +12,7 @@ from tests.fakes.http_server import FakeHttpServer
 from tests.faults.shop import add_gateway, open_shop, recipient
 from tests.live import free_port, wait_until
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("live")]
 
 EFFECT_SECONDS = 1  # how long a worker may go by what it read before
 HTML = b"<html><body>Welcome to nginx!</body></html>"

@@ -16,7 +16,7 @@ from tests.fakes.smsc import PASSWORD, SYSTEM_ID, Smsc
 from tests.faults.shop import Shop, add_gateway, recipient
 from tests.live import wait_until as wait_for_long
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("live"), pytest.mark.timeout(300)]
 
 wait_until = partial(wait_for_long, seconds=120)  # some hundred messages on a busy machine
 

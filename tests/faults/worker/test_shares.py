@@ -11,7 +11,7 @@ from tests.live import at_once, wait_until
 from verification.services.delivery.fairness import share_of
 from verification.worker.schedule import SWEEP_THREADS
 
-pytestmark = [pytest.mark.live, pytest.mark.xdist_group("live")]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.xdist_group("live")]
 
 THREADS = 8  # that are woken; the sweep has its own
 MESSAGES = 30
