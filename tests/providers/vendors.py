@@ -118,11 +118,17 @@ class Told:
 _ERRORS = {"sent": "", "success": "", "failed": Told(" "), "expired": Told(" ")}
 
 
-def reasons(table: Mapping[Any, str], make: Callable[[Any], Any], *, opted_out: str = "", **expected: Any) -> list[Row]:
-    """Return a row for each reason of a failure, told in our words; ``opted_out`` names those of an opt-out."""
+def reasons(
+    table: str | Mapping[str, str], make: Callable[[str], Any], *, opted_out: str = "", **expected: Any
+) -> list[Row]:
+    """Return a row for each reason of a failure, told in our words; ``opted_out`` names those of an opt-out.
+
+    The table is "code words | code words", or a mapping where codes have spaces.
+    """
+    pairs = (entry.split(" ", 1) for entry in table.split(" | ")) if isinstance(table, str) else table.items()
     return [
-        (make(code), {"error": Told(words), "is_opted_out": str(code) in opted_out.split(), **expected})
-        for code, words in table.items()
+        (make(code), {"error": Told(words), "is_opted_out": code in opted_out.split(), **expected})
+        for code, words in pairs
     ]
 
 

@@ -18,6 +18,10 @@ from tests.fakes.store import FakeStore
 
 LOOPBACK = ("127.0.0.0/8",)
 TYPE = "apprise"
+DOES_MORE = (
+    "amqp aprs blink1 dbus discord fcm gio glib gnome growl irc kde macosx mailto mailtos matrix mqtt mqtts nostr"
+    " qt rsyslog slack smpp smpps syslog tgram vapid windows workflows xmpp"
+)
 
 
 def make(url, *, door=None):
@@ -50,41 +54,7 @@ def test_it_refuses_wrong_urls(url):
     assert list(caught.value.errors) == ["url"]
 
 
-@pytest.mark.parametrize(
-    "scheme",
-    [
-        "amqp",
-        "aprs",
-        "blink1",
-        "dbus",
-        "discord",
-        "fcm",
-        "gio",
-        "glib",
-        "gnome",
-        "growl",
-        "irc",
-        "kde",
-        "macosx",
-        "mailto",
-        "mailtos",
-        "matrix",
-        "mqtt",
-        "mqtts",
-        "nostr",
-        "qt",
-        "rsyslog",
-        "slack",
-        "smpp",
-        "smpps",
-        "syslog",
-        "tgram",
-        "vapid",
-        "windows",
-        "workflows",
-        "xmpp",
-    ],  # noqa: SIM905
-)
+@pytest.mark.parametrize("scheme", DOES_MORE.split())
 def test_what_does_more_than_ask_by_http_is_refused(scheme):
     """The desktop, programs, files of this machine, and sockets that no guard would judge."""
     with pytest.raises(SettingsInvalid, match="more on this machine than send HTTP requests"):

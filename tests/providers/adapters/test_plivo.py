@@ -205,29 +205,11 @@ VENDOR = Vendor(
         *statuses(STATUSES, lambda word: v2(receipt(word)), provider_message_id=UUID, message_id=42),
         *each([receipt("queued"), receipt(""), receipt("new")], ()),
         *reasons(
-            {
-                "10": "message is not valid",
-                "20": "network",
-                "30": "spam",
-                "40": "sender's number",
-                "50": "recipient's number",
-                "60": "loop",
-                "70": "any more",
-                "80": "handset",
-                "90": "no route",
-                "100": "carrier does not allow it",
-                "110": "too long",
-                "200": "opted out",
-                "201": "cannot send",
-                "300": "passed on",
-                "420": "in time",
-                "450": "country",
-                "900": "balance",
-                "910": "disabled",
-                "1000": "reason is unknown",
-                "77": "not delivered (error 77)",
-                "<b>": "not delivered (undelivered)",
-            },
+            "10 message is not valid | 20 network | 30 spam | 40 sender's number | 50 recipient's number | 60 loop"
+            " | 70 any more | 80 handset | 90 no route | 100 carrier does not allow it | 110 too long"
+            " | 200 opted out | 201 cannot send | 300 passed on | 420 in time | 450 country | 900 balance"
+            " | 910 disabled | 1000 reason is unknown | 77 not delivered (error 77)"
+            " | <b> not delivered (undelivered)",
             lambda code: receipt("undelivered", ErrorCode=code),
             opted_out="200",
         ),

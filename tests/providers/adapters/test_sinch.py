@@ -11,7 +11,7 @@ from providers.base import Outcome, ReceiptStatus
 from providers.errors import HookUnreadable
 from tests.fakes.hooks import JSON, call
 from tests.fakes.http_server import answer
-from tests.providers.vendors import Vendor, each, reasons, statuses
+from tests.providers.vendors import Told, Vendor, each, reasons, statuses
 
 SECRET = "hooksecret"
 SIGNED = {"hook_secret": SECRET}
@@ -195,24 +195,12 @@ VENDOR = Vendor(
         *each([report("Queued", 400), report("Unknown"), report("New"), report(None), report([]), b"{}"], ()),
         *each([report(type="mo_text"), report(type="delivery_report_sms")], ()),
         *reasons(
-            {
-                402: "no route",
-                403: "server error",
-                404: "failed temporarily",
-                405: "parameter",
-                406: "in time",
-                407: "cancelled",
-                408: "rejected",
-                410: "default sender",
-                411: "too many parts",
-                412: "region",
-                413: "balance",
-                418: "not delivered (error 418)",
-                0: "not delivered (aborted)",
-                "<b>": "not delivered (aborted)",
-            },
-            lambda code: report("Aborted", code),
+            "402 no route | 403 server error | 404 failed temporarily | 405 parameter | 406 in time | 407 cancelled"
+            " | 408 rejected | 410 default sender | 411 too many parts | 412 region | 413 balance"
+            " | 418 not delivered (error 418) | 0 not delivered (aborted)",
+            lambda code: report("Aborted", int(code)),
         ),
+        (report("Aborted", "<b>"), {"error": Told("not delivered (aborted)")}),
         *[
             (report(client_reference=other), {"message_id": None, "provider_message_id": BATCH})
             for other in (None, 42, "", "x", "9" * 19)

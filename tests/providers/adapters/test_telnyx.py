@@ -187,25 +187,10 @@ VENDOR = Vendor(
             {"status": ReceiptStatus.SENT, "provider_message_id": ID, "provider_status": "sent", "error": ""},
         ),
         *reasons(
-            {
-                "40001": "cannot receive SMS",
-                "40002": "spam",
-                "40003": "blocked for spam",
-                "40004": "rejected it",
-                "40005": "in time",
-                "40006": "cannot be reached",
-                "40007": "loop",
-                "40008": "did not accept",
-                "40009": "text",
-                "40011": "too many",
-                "40012": "recipient's number",
-                "40013": "sender's number",
-                "40014": "in time",
-                "40015": "spam",
-                "40300": "opted out",
-                "77": "not delivered (error 77)",
-                "<b>": "not delivered (delivery_failed)",
-            },
+            "40001 cannot receive SMS | 40002 spam | 40003 blocked for spam | 40004 rejected it | 40005 in time"
+            " | 40006 cannot be reached | 40007 loop | 40008 did not accept | 40009 text | 40011 too many"
+            " | 40012 recipient's number | 40013 sender's number | 40014 in time | 40015 spam | 40300 opted out"
+            " | 77 not delivered (error 77) | <b> not delivered (delivery_failed)",
             lambda code: event("delivery_failed", code),
             opted_out="40300",
         ),

@@ -93,30 +93,12 @@ REFUSALS = {
     Outcome.DECLINED: "6 22 3 15 29 34 999",
     Outcome.OUT_OF_FUNDS: "9",
 }
-REASONS = {
-    "1": "reason is unknown",
-    "2": "handset",
-    "4": "barred",
-    "5": "carrier",
-    "6": "spam",
-    "7": "busy",
-    "8": "network",
-    "9": "has opted out",
-    "10": "not valid",
-    "11": "no route",
-    "12": "cannot be reached",
-    "13": "age",
-    "14": "blocks",
-    "15": "prepaid",
-    "50": "entity",
-    "51": "header",
-    "52": "template",
-    "53": "consented",
-    "54": "regulation",
-    "99": "general",
-    "77": "not delivered (error 77)",
-    "<b>": "not delivered (failed)",
-}
+REASONS = (
+    "1 reason is unknown | 2 handset | 4 barred | 5 carrier | 6 spam | 7 busy | 8 network | 9 has opted out"
+    " | 10 not valid | 11 no route | 12 cannot be reached | 13 age | 14 blocks | 15 prepaid | 50 entity | 51 header"
+    " | 52 template | 53 consented | 54 regulation | 99 general | 77 not delivered (error 77)"
+    " | <b> not delivered (failed)"
+)
 
 VENDOR = Vendor(
     type="vonage",
@@ -280,7 +262,7 @@ VENDOR = Vendor(
         ),
         *each([receipt("unknown"), receipt(""), receipt("new")], ()),
         *reasons(REASONS, lambda code: receipt("failed", **{"err-code": code}), opted_out="4 9 14"),
-        *reasons({"3": "no longer in use"}, lambda code: receipt("failed", **{"err-code": code}), is_suppressed=True),
+        *reasons("3 no longer in use", lambda code: receipt("failed", **{"err-code": code}), is_suppressed=True),
         (receipt("delivered", **{"err-code": "9"}), {"error": ""}),
         *[
             (receipt(**{"client-ref": other}), {"message_id": None, "provider_message_id": ID})
