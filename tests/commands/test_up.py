@@ -9,7 +9,6 @@ import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -93,7 +92,6 @@ def home(tmp_path_factory):
     servers.start()
     servers.release()
     yield home
-    shutil.rmtree((home / "postgres").resolve(), ignore_errors=True)  # outside where nobody else may enter
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import psycopg
 
-from config.processes.embedded import nobody
-from config.processes.embedded.postgres import Postgres
-from config.processes.embedded.server import ENVIRONMENT, SOCKETS, Account
+from config.processes.embedded.postgres import Postgres, not_root
+from config.processes.embedded.server import ENVIRONMENT, SOCKETS
 from tests.live import free_port, wait_until
 
 USER = "watchword"
@@ -33,32 +32,22 @@ CLUSTER = {  # what Patroni keeps in etcd for both
 }
 
 
-def account() -> Account:
-    """Return who runs PostgreSQL, which does not run as root."""
-    return nobody() if os.geteuid() == 0 else Account(os.geteuid(), os.getegid())
-
-
 def start(command: list[object], folder: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:
-    """Start a program as the owner of its folder; it logs there."""
-    owner = account()
-    identity = {} if owner.uid == os.geteuid() else {"user": owner.uid, "group": owner.gid, "extra_groups": []}
+    """Start a program as who runs PostgreSQL; it logs in its folder."""
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
-            [str(part) for part in command],
+            [*not_root(), *(str(part) for part in command)],
             env=environment,
             cwd="/",
             umask=0o077,
             stdout=log,
             stderr=log,
             start_new_session=True,
-            **identity,
         )
 
 
 def new_folder() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="watchword-", dir=SOCKETS))
-    os.chown(folder, account().uid, account().gid)
-    return folder
+    return Path(tempfile.mkdtemp(prefix="watchword-", dir=SOCKETS))
 
 
 class Etcd:
@@ -153,7 +142,7 @@ class PatroniNode:
                 "listen": f"127.0.0.1:{self.port}",
                 "connect_address": f"127.0.0.1:{self.port}",
                 "data_dir": str(self.data),
-                "bin_dir": str(Postgres(self.folder, account(), durable=False).find_binaries(self.folder)),
+                "bin_dir": str(Postgres(self.folder, durable=False).binaries()),
                 "pgpass": str(self.folder / "pgpass"),
                 "basebackup": [{"checkpoint": "fast"}],
                 "authentication": people,

@@ -19,9 +19,8 @@ from urllib.parse import quote
 
 import psycopg
 
-from config.processes.embedded import nobody
-from config.processes.embedded.postgres import Postgres
-from config.processes.embedded.server import ENVIRONMENT, SOCKETS, Account
+from config.processes.embedded.postgres import Postgres, not_root
+from config.processes.embedded.server import ENVIRONMENT, SOCKETS
 from tests.cluster import migrated
 from tests.fakes.certificates import Certificate
 from tests.live import ROOT, free_port, wait_until
@@ -54,13 +53,11 @@ class PostgresServer:
     ) -> None:
         self.programs, self.tls = programs, tls
         self.is_migrated = is_migrated
-        self.account = nobody() if os.geteuid() == 0 else Account(os.geteuid(), os.getegid())
         self.copy_of = copy_of
         self.port = free_port()
 
     def __enter__(self) -> PostgresServer:
         self.folder = Path(tempfile.mkdtemp(prefix="watchword-", dir=SOCKETS))
-        os.chown(self.folder, self.account.uid, self.account.gid)
         self.data = self.folder / "data"
         if self.copy_of:
             source = f"host=127.0.0.1 port={self.copy_of.port} user=postgres"
@@ -90,12 +87,12 @@ class PostgresServer:
         options = [f"--{name}={value}" for name, value in {**SETTINGS, "port": str(self.port)}.items()]
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [self.binaries() / "postgres", "-D", self.data, *options],
+                [*not_root(), self.binaries() / "postgres", "-D", self.data, *options],
                 env=ENVIRONMENT,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                **self._as_owner(),
+                cwd="/",
             )
         wait_until(self.answers, "PostgreSQL answers")
 
@@ -123,7 +120,7 @@ class PostgresServer:
     def binaries(self) -> Path:
         if self.programs is not None:
             return self.programs
-        return Postgres(self.folder, self.account, durable=False).find_binaries(self.folder)
+        return Postgres(self.folder, durable=False).binaries()
 
     def _demand_tls(self, tls: Certificate) -> None:
         (self.data / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 trust\n")
@@ -132,21 +129,14 @@ class PostgresServer:
             file = self.data / source.name
             file.write_bytes(source.read_bytes())
             file.chmod(0o600)
-            os.chown(file, self.account.uid, self.account.gid)
             settings.append(f"{name} = '{file}'")
         with (self.data / "postgresql.conf").open("a") as configured:
             configured.write("\n".join(["", *settings, ""]))
 
     def _run(self, program: str, *arguments: object) -> None:
-        command = [str(self.binaries() / program), *map(str, arguments)]
-        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, **self._as_owner())
+        command = [*not_root(), str(self.binaries() / program), *map(str, arguments)]
+        done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, cwd="/")
         assert done.returncode == 0, done.stderr
-
-    def _as_owner(self) -> dict:
-        """PostgreSQL does not run as root."""
-        if self.account.uid == os.geteuid():
-            return {"cwd": "/"}
-        return {"user": self.account.uid, "group": self.account.gid, "extra_groups": [], "umask": 0o077, "cwd": "/"}
 
 
 @contextlib.contextmanager

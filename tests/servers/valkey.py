@@ -14,7 +14,6 @@ from urllib.parse import quote
 
 import redis
 
-from config.processes.embedded import nobody
 from config.processes.embedded.valkey import Valkey
 from tests.fakes.certificates import Certificate
 from tests.live import free_port, wait_until
@@ -75,7 +74,7 @@ class ValkeyServer:
 
     def start(self) -> None:
         """Sentinels rewrite the file: who was primary starts as the replica that it has become."""
-        program = self.program or Valkey(self.folder, nobody()).prepare()[0]
+        program = self.program or Valkey(self.folder).prepare()[0]
         mode = ["--sentinel"] if self.sentinel else []
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen([program, self.file, *mode], stdout=log, stderr=log, start_new_session=True)

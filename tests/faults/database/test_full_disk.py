@@ -20,6 +20,7 @@ SCRIPT = """
 import os, subprocess, sys
 from contextlib import suppress
 from pathlib import Path
+from config.processes.embedded.postgres import NOBODY
 from tests.servers.postgres import PostgresServer
 
 def say():
@@ -30,7 +31,7 @@ def say():
 space, filler = Path(os.environ["FOLDER"], "space"), Path(os.environ["FOLDER"], "filler")
 space.mkdir()
 with PostgresServer(is_migrated=True) as server:
-    os.chown(space, server.account.uid, server.account.gid)
+    os.chown(space, NOBODY, NOBODY)
     server.execute(f"CREATE TABLESPACE small LOCATION '{space}'", "ALTER DATABASE watchword SET TABLESPACE small")
     say()
     with suppress(OSError), filler.open("wb", buffering=0) as file:
