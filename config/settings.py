@@ -116,9 +116,9 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "drf_spectacular_sidecar",
+    *PUBLIC_DEMO_APPS,  # before it, whose `up` it replaces
     "verification",
     *(f"verification.contrib.{name}" for name in CONTRIB if name not in WITHOUT_APPS),
-    *PUBLIC_DEMO_APPS,
 ]
 MIDDLEWARE = [
     "verification.api.middleware.RequestIdMiddleware",

@@ -5,8 +5,8 @@ from limits import RateLimitItemPerMinute
 from verification.services.protection import limits
 
 
-def set_limit(monkeypatch, name, amount):
-    """Have a limit of :mod:`limits` count up to ``amount``, in its own window of minutes."""
-    limit = getattr(limits, name)
+def set_limit(monkeypatch, name, amount, *, of=limits):
+    """Have a limit of a module count up to ``amount``, in its own window of minutes."""
+    limit = getattr(of, name)
     window = RateLimitItemPerMinute(amount, limit.window.multiples)
-    monkeypatch.setattr(limits, name, limit._replace(window=window))
+    monkeypatch.setattr(of, name, limit._replace(window=window))

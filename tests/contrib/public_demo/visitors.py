@@ -1,5 +1,6 @@
 """What visitors of a public demo may do. ``test_public_demo.py`` runs it in a process of its own."""
 
+import io
 import json
 
 import pytest
@@ -7,6 +8,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session as PanelSession
 from django.core import mail
+from django.core.management import get_commands, load_command_class
 from django.test import Client
 from django.urls import get_resolver, reverse
 from django.utils import timezone
@@ -14,7 +16,7 @@ from django.utils import timezone
 from providers.registry import adapter_class
 from tests.commands.running import run
 from tests.fakes.limits import set_limit
-from verification.contrib.public_demo import season, world
+from verification.contrib.public_demo import middleware, season, world
 from verification.core import caching
 from verification.models import AuditEntry, DailySpend, Message, Project, Provider, Recipient, Session
 from verification.services.delivery.sweep import sweep_once
@@ -27,7 +29,7 @@ TO = "+12125550100"
 @pytest.fixture
 def demo(tmp_path, settings, monkeypatch):
     settings.HOME_DIR = tmp_path
-    set_limit(monkeypatch, "VISITS", 10_000)
+    set_limit(monkeypatch, "VISITS", 10_000, of=middleware)
     made = world.ensure(path(), lambda _: None, days=2, a_day=40)
     caching.clear_all()
     return made
@@ -204,9 +206,16 @@ def test_a_reset_removes_what_visitors_left_and_nothing_else(demo):
     assert read_demo(path()).api_key == demo.api_key  # pages that are open go on to work
 
 
+def test_up_is_the_demos_own(demo):
+    up = load_command_class(get_commands()["up"], "up")
+    up.stdout = io.StringIO()
+    assert up.prepare() == {"demo's reset": ["resetdemo", "--every", "3600"]}
+    assert "http://demo.test/demo/" in up.describe("http://demo.test", "")
+
+
 @pytest.mark.skipif("hosted" in settings.WITHOUT_APPS, reason="the demo page is the hosted page's")
 def test_one_address_has_so_many_requests_a_minute(demo, monkeypatch):
-    set_limit(monkeypatch, "VISITS", 2)
+    set_limit(monkeypatch, "VISITS", 2, of=middleware)
     client = Client(REMOTE_ADDR="203.0.113.77")
     answers = [client.get("/demo/inbox") for _ in range(3)]
     assert [answer.status_code for answer in answers] == [200, 200, 429]

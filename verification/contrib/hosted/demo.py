@@ -1,7 +1,7 @@
 """The demo of an embedded start: the form, the inbox and the customer's server, side by side.
 
-It shows codes to whoever sees it. So it is served in embedded mode alone, and only to the machine that it runs on. A
-public demo has it for everybody: there each code belongs to a recipient of the sandbox, who is nobody.
+It shows codes to whoever sees it. So it is served in embedded mode alone, and only to the machine that it runs on,
+unless an app shows everybody other messages.
 """
 
 from __future__ import annotations
@@ -23,15 +23,14 @@ from django.views.decorators.http import require_POST, require_safe
 from django_redis.exceptions import ConnectionInterrupted
 from redis.exceptions import RedisError
 
-from providers.sandbox import fixed_code
 from verification.contrib.hosted.page import spoken_of
 from verification.contrib.hosted.policy import guard
 from verification.core import request_ids
 from verification.core.client_address import client_address
 from verification.core.errors import ApiError
 from verification.core.request_bodies import announced_length
-from verification.models import ChannelType, Message
-from verification.services.maintenance.demo import Demo, newest_messages, read_demo, read_inbox
+from verification.models import ChannelType
+from verification.services.maintenance.demo import Demo, read_demo, read_inbox, to_everybody
 from verification.services.maintenance.demo import path as demo_path
 from verification.services.projects.keys import authenticate
 from verification.services.sessions.check import redeem_verify_token
@@ -50,7 +49,7 @@ def for_this_machine(view: View) -> Callable[[HttpRequest], HttpResponse]:
     @wraps(view)
     def wrapped(request: HttpRequest) -> HttpResponse:
         is_shown = settings.IS_EMBEDDED and settings.SHOW_CODES_TO_OPERATORS and _is_local(request)
-        if not (is_shown or settings.IS_PUBLIC_DEMO):
+        if not (is_shown or to_everybody):
             raise Http404
         demo = read_demo(demo_path())
         if demo is None or not (demo.api_key and demo.secret_key):
@@ -75,7 +74,7 @@ def show(request: HttpRequest, demo: Demo) -> HttpResponse:
         "form_version": settings.FORM_VERSION,
         "server": _server(),
         "base": settings.BASE_URL,
-        "is_public": settings.IS_PUBLIC_DEMO,
+        "showing": to_everybody[0] if to_everybody else None,
         "language": spoken_of(request)["language"],
     }
     return guard(render(request, "hosted/demo.html", context), nonce=str(request.csp_nonce))  # type: ignore[attr-defined]
@@ -85,10 +84,8 @@ def show(request: HttpRequest, demo: Demo) -> HttpResponse:
 @for_this_machine
 def inbox(request: HttpRequest, demo: Demo) -> HttpResponse:
     """Answer with the newest messages, as JSON."""
-    if settings.IS_PUBLIC_DEMO:
-        return _json({"messages": [_simulated(message) for message in newest_messages(demo, most=MAX_SHOWN)]})
     try:
-        kept = read_inbox(demo)[:MAX_SHOWN]
+        kept = to_everybody[0].messages(demo, MAX_SHOWN) if to_everybody else read_inbox(demo)[:MAX_SHOWN]
     except (RedisError, ConnectionInterrupted, OSError):
         return _json({"detail": "The inbox is not available: Valkey or Redis does not answer."}, 503)
     return _json({"messages": [_message(each) for each in kept]})
@@ -128,19 +125,6 @@ def _message(kept: Any) -> dict[str, str]:
         "text": kept.text,
         "code": kept.code,
         "at": kept.at,
-    }
-
-
-def _simulated(message: Message) -> dict[str, str]:
-    """Return a message of a public demo. Its text was never kept; what became of it stands in its place."""
-    return {
-        "to": message.recipient.address,
-        "channel": str(ChannelType(message.channel).label),
-        "icon": static(f"verification/channels/{message.channel}.svg"),
-        "subject": "",
-        "text": f"{ChannelType(message.channel).label}: {message.error or message.status}",
-        "code": fixed_code(6, digits=True),
-        "at": message.created_at.isoformat(),
     }
 
 

@@ -9,6 +9,7 @@ from django.contrib.auth import login
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from limits import RateLimitItemPerMinute
 
 from verification.contrib.public_demo.world import VISITOR
 from verification.core.client_address import client_address
@@ -16,6 +17,10 @@ from verification.core.errors import ApiError
 from verification.services.protection import limits
 from verification.services.protection.client_networks import network_of
 
+# From one client address: a page of the panel asks for a dozen files.
+VISITS = limits.Limit(
+    "visits", RateLimitItemPerMinute(240), "This demo answers {amount} requests a minute from one address."
+)
 READING = ("GET", "HEAD", "OPTIONS")
 # What visitors may send: verifications in the sandbox, and the choice of a language, which is a cookie of theirs.
 OPEN = ("/session/", "/demo/redeem", "/admin/language/")
@@ -33,7 +38,7 @@ class VisitorMiddleware:
         network = network_of(client_address(request))
         request.looks_up_as = network  # type: ignore[attr-defined]  # one visitor's look-ups bind no other
         try:
-            limits.count(limits.VISITS, network)
+            limits.count(VISITS, network)
         except ApiError as refusal:
             problem = {"code": refusal.problem_code, "detail": refusal.detail, "status": refusal.status}
             return JsonResponse(problem, status=refusal.status, headers={"Retry-After": str(refusal.retry_after)})

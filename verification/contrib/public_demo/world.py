@@ -9,10 +9,14 @@ from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session as PanelSession
 from django.db import transaction
 
+from providers.adapters.inbox import InboxMessage
+from providers.sandbox import fixed_code
 from verification import sql
 from verification.contrib.public_demo import season
 from verification.contrib.public_demo.season import DAYS
 from verification.models import (
+    ApiKey,
+    ChannelType,
     DeliveryAttempt,
     GuardedSend,
     IdempotentRequest,
@@ -25,9 +29,16 @@ from verification.models import (
     WebhookEvent,
     WrongCode,
 )
-from verification.services.maintenance.demo import Demo, ensure_sandbox_demo
+from verification.services.maintenance.demo import PROJECT_NAME, Demo, load, save
+from verification.services.projects.keys import digest_of
+from verification.services.projects.projects import create_project
+from verification.services.providers.accounts import add_sandbox
 
 VISITOR = "visitor"
+LEAD = (
+    "Enter +1 212 555 0100 and the code 424242: this demo sends nothing. "
+    "The carrier rejects +1 212 555 0103, 0104 bounces, and for 0106 every provider is down."
+)
 SESSIONS_A_DAY = 60  # of the shop: enough for each figure of the overview, and made within two minutes
 # What a verification writes, children first.
 WRITTEN = (
@@ -41,7 +52,7 @@ def ensure(path: Path, say: Callable[[str], None], *, days: int = DAYS, a_day: i
 
     The shop is a test project too, without a key: nobody can start a verification there, and none could be sent.
     """
-    demo = ensure_sandbox_demo(path)
+    demo = ensure_sandbox(path)
     shop = Project.objects.filter(name=season.SHOP).first()
     if shop is None:
         say("Making 90 days of traffic takes about two minutes ...")
@@ -53,6 +64,37 @@ def ensure(path: Path, say: Callable[[str], None], *, days: int = DAYS, a_day: i
     for project in (shop.pk, demo.project):
         Membership.objects.get_or_create(project_id=project, user=visitor, defaults={"role": "owner"})
     return demo
+
+
+@transaction.atomic
+def ensure_sandbox(path: Path) -> Demo:
+    """Return the demo that visitors try, and make it if there is none: a test project, and no user."""
+    demo = load(path)
+    if demo is None or not ApiKey.objects.filter(digest=digest_of(demo.api_key)).exists():
+        new = create_project(name=PROJECT_NAME, is_sandbox=True)
+        add_sandbox(new.project)
+        keys = {"api_key": new.api_key, "secret_key": new.secret_key, "webhook_secret": new.webhook_secret}
+        demo = Demo(project=new.project.pk, **keys, admin_user="", admin_password="")
+        save(path, demo)
+    return demo
+
+
+def messages(demo: Demo, most: int) -> list[InboxMessage]:
+    """Return what was sent lately, the newest first. No text was kept; what became of each is there instead."""
+    sent = Message.objects.filter(project=demo.project).select_related("recipient").order_by("-created_at")[:most]
+    return [
+        InboxMessage(
+            to=each.recipient.address,
+            channel=each.channel,
+            subject="",
+            language="",
+            project="",
+            text=f"{ChannelType(each.channel).label}: {each.error or each.status}",
+            code=fixed_code(6, digits=True),
+            at=each.created_at.isoformat(),
+        )
+        for each in sent
+    ]
 
 
 @transaction.atomic

@@ -27,7 +27,6 @@ from verification.management.base import WatchwordCommand, add_threads, aligned,
 MAX_DEFAULT_WORKERS = 4
 MAX_WORKERS = 256  # processes; more than any machine has use for
 READY_SECONDS = 60.0
-EVERY_HOUR = ("--every", "3600")
 ANSWER_SECONDS = 2.0
 # Where one that listens everywhere is reached from here.
 ANY_ADDRESS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104  (compared with, and not listened at)
@@ -87,23 +86,29 @@ class Command(WatchwordCommand):
             self.say("The database is new: creating its tables takes about half a minute ...")
         call_command("migrate", interactive=False, verbosity=0, skip_checks=True)
         environment = child_environment(os.environ, host=host, url=url)
-        if settings.IS_PUBLIC_DEMO:
-            call_command("resetdemo", stdout=self.stdout)
+        others = self.prepare()
         web = server_command(host=host, port=port, workers=workers, threads=settings.WEB_THREADS, preload=True)
         manage = [sys.executable, str(settings.BASE_DIR / "manage.py")]
         worker = [*manage, "worker", "--skip-checks", "--threads", str(threads), "--connections"]
         with Processes(lock) as processes:
             processes.start("web server", web, environment)
             processes.start("worker", worker, environment)
-            if settings.IS_PUBLIC_DEMO:
-                processes.start("demo's reset", [*manage, "resetdemo", *EVERY_HOUR], environment)
-            text = describe(environment["BASE_URL"], url)  # while they load
+            for name, command in others.items():
+                processes.start(name, [*manage, *command], environment)
+            text = self.describe(environment["BASE_URL"], url)  # while they load
             connections.close_all()
             processes.wait_until(partial(answers, address, port), seconds=READY_SECONDS)
             self.say(text)
             while True:
                 time.sleep(TICK_SECONDS)
                 processes.check()
+
+    def prepare(self) -> dict[str, list[str]]:
+        """Make what is missing, and return the commands that run too, by name. An app's own ``up`` has some."""
+        return {}
+
+    def describe(self, base_url: str, url: str) -> str:
+        return describe(base_url, url)
 
     def say(self, text: str) -> None:
         self.stdout.write(text)
@@ -152,8 +157,6 @@ def describe(base_url: str, url: str) -> str:
     from verification.services.maintenance.demo import PROJECT_NAME, ensure_demo
     from verification.services.maintenance.demo import path as demo_path
 
-    if settings.IS_PUBLIC_DEMO:
-        return PUBLIC.format(url=base_url)
     path = demo_path()
     demo = ensure_demo(path) if settings.IS_EMBEDDED else None
     login = "create a user with: manage.py createsuperuser"
@@ -188,17 +191,6 @@ def describe(base_url: str, url: str) -> str:
     parts.append("\nPress Ctrl-C to stop.\n")
     return "\n".join(parts)
 
-
-PUBLIC = """
-The public demo is ready.
-
-  Demo    {url}/demo/    the form, what was sent and your server, side by side
-  Panel   {url}/admin/   for everybody, to look at
-
-Visitors change nothing, and nothing is sent. What they leave is removed every hour.
-
-Ctrl-C stops it all.
-"""
 
 TRIAL = """
 Try it in another terminal. Send a code; it appears in this one:

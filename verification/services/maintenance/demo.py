@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from providers.adapters.inbox import InboxMessage, read
-from verification.models import ApiKey, ChannelType, EventType, Membership, Message, Project, Provider
+from verification.models import ApiKey, ChannelType, EventType, Membership, Project, Provider
 from verification.services.projects.keys import digest_of
 from verification.services.projects.projects import NewProject, create_first_keys, create_project
 from verification.services.providers.accounts import add_provider, add_sandbox
@@ -47,25 +48,26 @@ class Demo:
     admin_password: str
 
 
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How the demo page is shown to everybody: what it asks them to try, and the newest messages in the inbox's place.
+
+    They have what those of the inbox have, and nothing that somebody received.
+    """
+
+    lead: str
+    messages: Callable[[Demo, int], list[InboxMessage]]
+
+
+to_everybody: list[Showing] = []  # of an app, from its ready(); otherwise the page is for this machine
+
+
 def ensure_demo(path: Path) -> Demo:
     """Return the demo that ``path`` tells of, and make it if there is none. What the operator took away stays away."""
-    demo = _read(path)
+    demo = load(path)
     if demo is None or not _was_made(demo):
         demo = _make(path)
     return _still_true(demo)
-
-
-@transaction.atomic
-def ensure_sandbox_demo(path: Path) -> Demo:
-    """Return the demo that visitors of a public one try, and make it if there is none: a test project, and no user."""
-    demo = _read(path)
-    if demo is None or not ApiKey.objects.filter(digest=digest_of(demo.api_key)).exists():
-        new = create_project(name=PROJECT_NAME, is_sandbox=True)
-        add_sandbox(new.project)
-        keys = {"api_key": new.api_key, "secret_key": new.secret_key, "webhook_secret": new.webhook_secret}
-        demo = Demo(project=new.project.pk, **keys, admin_user="", admin_password="")
-        _write(path, demo)
-    return demo
 
 
 def path() -> Path:
@@ -75,7 +77,7 @@ def path() -> Path:
 
 def read_demo(path: Path) -> Demo | None:
     """Return the demo that ``path`` tells of, and make nothing."""
-    demo = _read(path)
+    demo = load(path)
     return _still_true(demo) if demo else None
 
 
@@ -86,13 +88,7 @@ def read_inbox(demo: Demo) -> list[InboxMessage]:
     return sorted(kept, key=lambda message: message.at, reverse=True)
 
 
-def newest_messages(demo: Demo, *, most: int) -> list[Message]:
-    """Return what was sent lately, the newest first: the sandbox keeps no texts, and its recipients are nobody's."""
-    sent = Message.objects.filter(project=demo.project).select_related("recipient")
-    return list(sent.order_by("-created_at")[:most])
-
-
-def _read(path: Path) -> Demo | None:
+def load(path: Path) -> Demo | None:
     try:
         return Demo(**json.loads(path.read_text()))
     except (OSError, ValueError, TypeError):
@@ -122,7 +118,7 @@ def _make(path: Path) -> Demo:
         admin_user=USER_NAME,
         admin_password=password,
     )
-    _write(path, demo)
+    save(path, demo)
     return demo
 
 
@@ -151,7 +147,7 @@ def _make_project(user: User) -> NewProject:
     return new
 
 
-def _write(path: Path, demo: Demo) -> None:
+def save(path: Path, demo: Demo) -> None:
     """Write the file whole or not at all, and have it on the disk before the rows are committed."""
     draft = path.with_suffix(".draft")
     draft.unlink(missing_ok=True)

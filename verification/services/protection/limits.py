@@ -77,8 +77,6 @@ FAILED_CHALLENGES = Limit(
 # In ten minutes, by one user of the panel who sees recipients masked. A mask hides five digits at least, so that all of
 # them take three weeks; whoever answers calls looks up fewer.
 LOOK_UPS = Limit("look_ups", RateLimitItemPerMinute(30, 10), "You looked up too many recipients.")
-# Requests to a public demo from one client address: a page of the panel asks for a dozen files.
-VISITS = Limit("visits", RateLimitItemPerMinute(240), "This demo answers {amount} requests a minute from one address.")
 
 
 def count(limit: Limit, caller: str | int) -> None:
