@@ -23,6 +23,7 @@ REPORTING = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.requirement(84)
 @VENDORS
 def test_it_refuses_wrong_settings(vendor):
     for name, values in vendor.wrong.items():
@@ -77,11 +78,11 @@ def test_what_it_cannot_carry_is_not_asked(vendor, row, server):
     assert server.requests == []
 
 
-@rows("refusals", 5)
+@rows("refusals", 6)
 def test_it_reads_a_refusal_and_never_asks_twice(vendor, row, server):
-    behaviour, outcome, told, attributes, message = row
+    behaviour, outcome, told, attributes, message, settings = row
     server.script(behaviour)
-    adapter = vendor.build(server)
+    adapter = vendor.build(server, **(settings or {}))
     error = error_of(adapter, vendor.make_message(**(message or {})))
     wanted = {"outcome": outcome, "is_suppressed": False, **(attributes or {})}
     if told is not None:

@@ -43,7 +43,8 @@ class Vendor:
     # by "header x", fields by their path in the body; None is a field that is left out.
     sends: Iterable[Row] = ()
     not_applicable: Iterable[Row] = ()  # (message, settings): nothing is asked
-    refusals: Iterable[Row] = ()  # (answer, outcome, the status that is kept, further attributes of the error)
+    # (answer, outcome, the status that is kept, further attributes of the error, message, settings)
+    refusals: Iterable[Row] = ()
     check_request: str = ""
     checks: Iterable[Row] = ()  # (answer, is it well or the outcome of the error, words, balance, settings)
 
