@@ -57,7 +57,8 @@ def before_call(context, case, kwargs):
 def with_what_exists(body):
     """Obey what the description says in words alone.
 
-    A recipient is a phone number or an e-mail address, unknown members keep the rules of a body, a provider must exist.
+    A recipient is a phone number or an e-mail address, unknown members keep the rules of a body, a provider must exist,
+    and `type` and `channel` name one channel.
     """
     if not isinstance(body, dict):
         return body
@@ -66,6 +67,8 @@ def with_what_exists(body):
         body["to"] = recipient_for(body["to"])
     if isinstance(code := body.get("code"), str) and all(is_ignored(char) for char in code):
         body["code"] = "x" * len(code)
+    if "type" in body and "channel" in body:
+        body["channel"] = body["type"]
     if is_id(body.get("provider_id")):
         body["provider_id"] = PROVIDER_ID
         body["channel"] = "sms"
