@@ -20,9 +20,3 @@ def test_one_network_that_pumps_slowly_is_stopped_at_its_fourth_country():
     found = simulate(factories.project().row, SHOP, Attack(networks=1, every=300.0))
     assert found.until_refused is not None and found.until_refused < 10
     assert found.pumped < 60
-
-
-def test_before_the_rules_on_days_and_networks_it_was_not_stopped_at_all():
-    former = factories.project(guard_country_day=0, guard_network_countries=0).row
-    found = simulate(former, SHOP, Attack(networks=1, every=300.0))
-    assert found.until_refused is None and found.pumped > 250

@@ -183,8 +183,3 @@ def test_the_hash_of_an_android_app_is_made_as_android_makes_it(tmp_path):
     done = subprocess.run(["sh", "-ec", recipe], env={**os.environ, "PATH": path}, capture_output=True, text=True)
     expected = hashlib.sha256(b"com.example.shop " + certificate.hex().encode()).digest()
     assert done.stdout == base64.b64encode(expected)[:11].decode() + "\n", done.stderr
-
-
-@pytest.mark.parametrize("page", [*DOCS.parent.glob("*.md"), *DOCS.rglob("*.md")], ids=lambda page: page.name)
-def test_no_page_holds_the_marks_of_a_merge(page):
-    assert not re.search(r"^[<>]{7} ", page.read_text(), re.MULTILINE)
