@@ -206,6 +206,16 @@ VENDOR = Vendor(
                 ("AccessDeniedException", "ACCOUNT_DISABLED", Outcome.MISCONFIGURED),
             ]
         ],
+        *grouped(
+            {
+                Outcome.MISCONFIGURED: "CANNOT_PARSE CHANNEL_NOT_ENABLED INSUFFICIENT_ACCOUNT_REPUTATION"
+                " MISSING_PARAMETER MESSAGE_TYPE_MISMATCH NUMBER_CAPABILITIES_MISMATCH RESOURCE_NOT_ACCESSIBLE",
+                Outcome.DECLINED: "COUNTRY_CODE_MISMATCH COUNTRY_NOT_ENABLED INTERNATIONAL_SENDING_NOT_SUPPORTED"
+                " DESTINATION_PHONE_NUMBER_BLOCKED_BY_PROTECT_NUMBER_OVERRIDE SENDER_ID_NOT_SUPPORTED"
+                " INVALID_IDENTITY_FOR_DESTINATION_COUNTRY SENDER_ID_REQUIRES_REGISTRATION",
+            },
+            lambda reason: failure(400, "ValidationException", reason),
+        ),
         (failure(400, "ConflictException", "SOMETHING_NEW"), Outcome.DECLINED, "ConflictException"),
         (failure(400, "ValidationException", "FIELD_VALIDATION_FAILED"), Outcome.DECLINED, "ValidationException"),
         *grouped(

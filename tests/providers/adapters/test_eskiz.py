@@ -88,7 +88,7 @@ VENDOR = Vendor(
             for text, unicode in [("Code 4711", "0"), ("Код 4711", "1")]
         ],
     ],
-    not_applicable=[({"to": "+4915112345678"},)],  # other countries are off at first
+    not_applicable=[({"text": ""},), ({"to": "+4915112345678"},)],  # other countries are off at first
     refusals=[
         (fake.answer(status, body), outcome)
         for status, body, outcome in [
@@ -120,10 +120,10 @@ VENDOR = Vendor(
         *[
             (report(word), {"status": ours, "provider_message_id": "8f2d-77"}, {}, state(word))
             for words, ours in [
-                ("ACCEPTED PARTDELIVERED", ReceiptStatus.SENT),
+                ("ACCEPTED ENROUTE PARTDELIVERED", ReceiptStatus.SENT),
                 ("DELIVERED DELIVRD", ReceiptStatus.SUCCESS),
                 ("EXPIRED", ReceiptStatus.EXPIRED),
-                ("REJECTED UNDELIV DELETED", ReceiptStatus.FAILED),
+                ("REJECTED REJECTD UNDELIV UNDELIVERABLE DELETED", ReceiptStatus.FAILED),
             ]
             for word in words.split()
         ],

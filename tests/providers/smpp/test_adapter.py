@@ -7,7 +7,7 @@ import pytest
 
 from providers import registry
 from providers.base import Consent, HookReply, Outcome, Receipt, ReceiptStatus
-from providers.errors import ProviderError, SettingsInvalid
+from providers.errors import ProviderError
 from providers.http.client import HttpClient
 from providers.smpp import answers, links, pdu
 from providers.smpp.pdu import Command, Pdu, ShortMessage, SmppAddress, Status, Tag
@@ -18,6 +18,8 @@ from tests.fakes.messages import make_message
 from tests.fakes.smsc import PASSWORD, SYSTEM_ID, Smsc
 from tests.fakes.store import BrokenStore
 from tests.live import at_once, wait_until
+from tests.providers import test_vendors
+from tests.providers.vendors import Vendor
 
 LOOPBACK = ("127.0.0.0/8",)
 SETTINGS = {"host": "smsc.example", "system_id": SYSTEM_ID, "password": PASSWORD, "sender": "Shop"}
@@ -114,39 +116,26 @@ def bodies(adapter, **changes):
 # Settings
 
 
-@pytest.mark.parametrize(
-    ("changes", "name"),
-    [
-        ({"host": ""}, "host"),
-        ({"host": "192.168.0.1"}, "host"),
-        ({"system_id": ""}, "system_id"),
-        ({"system_id": "x" * 16}, "system_id"),
-        ({"password": ""}, "password"),
-        ({"password": "pässword"}, "password"),
-        ({"sender": "x" * 21}, "sender"),
-        ({"sender": "Łódź"}, "sender"),
-        ({"port": 0}, "port"),
-        ({"port": 65536}, "port"),
-        ({"binds": 0}, "binds"),
-        ({"binds": 11}, "binds"),
-        ({"window": 0}, "window"),
-        ({"rate": -1}, "rate"),
-        ({"enquire_seconds": 0}, "enquire_seconds"),
-        ({"data_coding": 256}, "data_coding"),
-        ({"alphabet": "ebcdic"}, "alphabet"),
-        ({"source_ton": "7"}, "source_ton"),
-    ],
-)
-def test_it_refuses_wrong_settings(changes, name):
-    with pytest.raises(SettingsInvalid) as caught:
-        registry.clean_settings("smpp", {**SETTINGS, **changes})
-    assert list(caught.value.errors) == [name]
-    assert "pässword" not in str(caught.value)
+WRONG = {
+    "host": ["", "192.168.0.1"],
+    "system_id": ["", "x" * 16],
+    "password": ["", "pässword"],
+    "sender": ["x" * 21, "Łódź"],
+    "port": [0, 65536],
+    "binds": [0, 11],
+    "window": [0],
+    "rate": [-1],
+    "enquire_seconds": [0],
+    "data_coding": [256],
+    "alphabet": ["ebcdic"],
+    "source_ton": ["7"],
+}
 
 
-def test_the_password_is_secret():
-    _, secret = registry.split_secrets("smpp", registry.clean_settings("smpp", SETTINGS))
-    assert set(secret) == {"password"}
+def test_settings_are_asked_as_those_of_every_vendor():
+    vendor = Vendor(type="smpp", settings=SETTINGS, secrets="password", wrong=WRONG)
+    test_vendors.test_it_refuses_wrong_settings(vendor)
+    test_vendors.test_secrets_are_secret_and_the_rest_has_defaults(vendor)
 
 
 # The message
