@@ -25,7 +25,7 @@ from tests.servers.postgres import PostgresServer
 from verification.core import caching
 from verification.models import Recipient
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.long, pytest.mark.django_db(transaction=True)]
 
 TRIAL = "trial_of_backups"
 OLD = "watchword-2026-01-0{}-033000.dump"
