@@ -8,6 +8,7 @@ from providers import base, registry
 from providers.errors import SettingsInvalid
 from providers.http.client import HttpClient
 from providers.registry import AdapterShowsCodes, UnknownAdapter
+from tests.providers.vendors import all_vendors
 from verification.models import ChannelType
 
 PROBE = """
@@ -242,3 +243,8 @@ def test_a_type_whose_package_is_missing_says_which_one_to_install(provider_type
 def test_a_service_of_anymail_asks_for_no_package_of_another(monkeypatch):
     monkeypatch.setitem(sys.modules, "boto3", None)
     assert registry.lacking("anymail", {"service": "postmark"}) == ""
+
+
+def test_every_type_has_a_table_of_what_its_vendor_documents():
+    speak_no_http_of_their_own = {"apprise", "console", "inbox", "sandbox", "sandbox_bot", "smpp"}
+    assert {vendor.type for vendor in all_vendors()} == set(registry.all_types()) - speak_no_http_of_their_own

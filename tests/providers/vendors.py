@@ -1,7 +1,7 @@
 """What a vendor documents, as a table. ``test_vendors.py`` asks every question of every table.
 
 A vendor's file in ``adapters`` names its table ``VENDOR``. The rows of each question are tuples, whose last members may
-be left out.
+be left out. SERVER in a setting is the address of the test's server.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def grouped(table: Mapping[Any, str], make: Callable[[str], Any] = str) -> list[
     return [(make(word), group, word) for group, words in table.items() for word in words.split()]
 
 
-def statuses(table: Mapping[Any, str], make: Callable[[str], Any] = str, *, to: str = "", **expected: Any) -> list[Row]:
+def statuses(table: Mapping[Any, str], make: Callable[[str], Any] = str, **expected: Any) -> list[Row]:
     """Return a row for each word that a receipt tells; an error is told with what did not arrive."""
     return [
         (made, {"status": ours, "provider_status": word, "error": _ERRORS[ours.value], **expected})
