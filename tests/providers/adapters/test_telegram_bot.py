@@ -177,6 +177,9 @@ VENDOR = Vendor(
             (error(number, description), outcome, told)
             for number, description, outcome, told in [
                 (400, "Bad Request: chat not found", Outcome.REFUSED, "chat_not_found"),
+                (400, "Bad Request: user not found", Outcome.REFUSED, "user_not_found"),
+                (400, "Bad Request: PEER_ID_INVALID", Outcome.REFUSED, "PEER_ID_INVALID"),
+                (400, "Bad Request: PEER_FLOOD", Outcome.DECLINED, "400"),
                 (400, "Bad Request: message text is empty", Outcome.DECLINED, "400"),
                 (400, "Bad Request: message is too long", Outcome.DECLINED, "400"),
                 (400, "Bad Request: can't parse 4711", Outcome.DECLINED, "400"),
