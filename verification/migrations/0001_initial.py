@@ -267,6 +267,12 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("allow_voip", models.BooleanField(default=False)),
+                (
+                    "extra_prefixes",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.CharField(max_length=9), blank=True, db_default=[], default=list, size=None
+                    ),
+                ),
                 ("sends_per_10_minutes", models.PositiveIntegerField(db_default=5, default=5)),
                 ("sends_per_hour", models.PositiveIntegerField(db_default=10, default=10)),
                 ("sends_per_day", models.PositiveIntegerField(db_default=20, default=20)),
@@ -366,6 +372,12 @@ class Migration(migrations.Migration):
                 ),
                 ("started_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("seen_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now(), db_index=True)),
+            ],
+        ),
+        migrations.CreateModel(
+            name="WriteTrial",
+            fields=[
+                ("written_at", models.DateTimeField(primary_key=True, serialize=False)),
             ],
         ),
         migrations.CreateModel(
@@ -578,6 +590,7 @@ class Migration(migrations.Migration):
                 ("request", models.UUIDField(null=True)),
                 ("caller_request", models.CharField(db_default="", default="", max_length=64)),
                 ("id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("mailbox", models.BigIntegerField(null=True)),
                 ("channel", models.CharField(max_length=20)),
                 ("language", models.CharField(max_length=35)),
                 ("status", models.CharField(default="queued", max_length=8)),
@@ -661,6 +674,11 @@ class Migration(migrations.Migration):
             options={
                 "ordering": ("-created_at",),
                 "indexes": [
+                    models.Index(
+                        condition=models.Q(("is_counted", True), ("mailbox__isnull", False)),
+                        fields=["mailbox", "created_at"],
+                        name="message_of_mailbox",
+                    ),
                     models.Index(fields=["project", "-created_at"], name="message_of_project"),
                     models.Index(
                         condition=models.Q(("caller_request", ""), _negated=True),
@@ -1056,10 +1074,20 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(
                         condition=models.Q(
-                            ("rule__in", ("wrong_codes", "same_guess", "network", "network_refused", "strangers"))
+                            (
+                                "rule__in",
+                                (
+                                    "network_countries",
+                                    "wrong_codes",
+                                    "same_guess",
+                                    "network",
+                                    "network_refused",
+                                    "strangers",
+                                ),
+                            )
                         ),
                         fields=["project", "until"],
-                        name="guard_block_of_guessing",
+                        name="guard_block_about_callers",
                     ),
                 ],
                 "constraints": [
@@ -1494,11 +1522,6 @@ class Migration(migrations.Migration):
                 "indexes": [
                     models.Index(fields=["address"], name="recipient_of_all_projects"),
                     models.Index(fields=["project", "-id"], name="recipient_of_project"),
-                    models.Index(
-                        condition=models.Q(("mailbox__isnull", False)),
-                        fields=["project", "mailbox"],
-                        name="recipient_mailbox",
-                    ),
                     models.Index(
                         condition=models.Q(("forgotten_at__isnull", False)),
                         fields=["forgotten_at"],
