@@ -23,7 +23,7 @@ UNUSED_SERVERS = {"DATABASE_URL": "postgres://nobody@127.0.0.1:1/none", "REDIS_U
 ROOT = Path(__file__).resolve().parent.parent.parent
 # What this version is compared with, and upgraded from. Until the first release it is a commit, and what callers and
 # processes rely on may change freely: name a later one then. From the first release on it is the newest tag.
-RELEASE_BEFORE = "HEAD"
+RELEASE_BEFORE = "c2a551abcf68"
 
 # From the name of a function to the end of what its callers see: parameters, columns and type of the result.
 HEADER = re.compile(r"CREATE OR REPLACE (?:FUNCTION|AGGREGATE)\s+(\w+)\s*(\(.*?)(?=\s(?:LANGUAGE|AS)\b|;)", re.DOTALL)
