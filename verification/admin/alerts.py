@@ -139,9 +139,7 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
             return self.intro
         return format_html("{} {}", mark_safe(self.intro), NO_MAIL_SERVER)  # noqa: S308  (our own words, with a link)
 
-    @admin.display(description=gettext_lazy("Triggered"))
-    def created_time(self, alert: Alert) -> str:
-        return display.time_label(alert.created_at)
+    created_time = display.column("created_at", gettext_lazy("Triggered"))
 
     @admin.display(description=gettext_lazy("Status"))
     def ending(self, alert: Any) -> str:
@@ -150,13 +148,8 @@ class AlertAdmin(ErrorColumn, TrafficAdmin):
             return display.label(_("Ongoing"), "warning")
         return _("Ended at {time}").format(time=written_moment(end.at, DAY_AND_TIME))
 
-    @admin.display(description=gettext_lazy("E-mail sent"))
-    def mailed_time(self, alert: Alert) -> str:
-        return display.time_label(alert.mailed_at)
-
-    @admin.display(description=gettext_lazy("Webhook sent"))
-    def posted_time(self, alert: Alert) -> str:
-        return display.time_label(alert.posted_at)
+    mailed_time = display.column("mailed_at", gettext_lazy("E-mail sent"))
+    posted_time = display.column("posted_at", gettext_lazy("Webhook sent"))
 
     @admin.display(description=gettext_lazy("Chats"))
     def services(self, alert: Alert) -> str:

@@ -98,13 +98,8 @@ class EventAdmin(NewestFirstAdmin):
     )
     readonly_fields = ("what", "about_link", "address", "number", "state", "created_time", "delivered_time", "body")
 
-    @admin.display(description=gettext_lazy("Created"))
-    def created_time(self, event: WebhookEvent) -> str:
-        return display.time_label(event.created_at)
-
-    @admin.display(description=gettext_lazy("Delivered"))
-    def delivered_time(self, event: WebhookEvent) -> str:
-        return display.time_label(event.delivered_at)
+    created_time = display.column("created_at", gettext_lazy("Created"))
+    delivered_time = display.column("delivered_at", gettext_lazy("Delivered"))
 
     def get_intro(self, request: HttpRequest) -> str:
         intro = _(

@@ -19,7 +19,15 @@ from unfold.widgets import UnfoldAdminSelectWidget
 from verification.admin.auth import form_tokens
 from verification.admin.base.columns import KeyColumns
 from verification.admin.base.current_project import current_projects, section_address
-from verification.admin.base.display import format_time, label, monospace, page_address, time_ago_label, time_label
+from verification.admin.base.display import (
+    column,
+    format_time,
+    label,
+    monospace,
+    page_address,
+    time_ago_label,
+    time_label,
+)
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.core.errors import UserError
 from verification.models import ApiKey, KeyState, Right
@@ -93,9 +101,7 @@ class KeyAdmin(KeyColumns, ScopedAdmin):
         *("expires", "last_used", "revoked"),
     )
 
-    @admin.display(description=gettext_lazy("Revoked"))
-    def revoked(self, key: ApiKey) -> str:
-        return time_label(key.revoked_at)
+    revoked = column("revoked_at", gettext_lazy("Revoked"))
 
     def get_intro(self, request: HttpRequest) -> str:
         projects = list(current_projects(request)[:2])
@@ -121,9 +127,7 @@ class KeyAdmin(KeyColumns, ScopedAdmin):
     def issuer(self, key: ApiKey) -> str:
         return str(key.created_by or "–")
 
-    @admin.display(description=gettext_lazy("Created"), ordering="created_at")
-    def created(self, key: ApiKey) -> str:
-        return time_label(key.created_at)
+    created = column("created_at", gettext_lazy("Created"), ordering="created_at")
 
     @admin.display(description=gettext_lazy("Expires"), ordering="expires_at")
     def expires(self, key: ApiKey) -> str:

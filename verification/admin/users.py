@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from unfold.forms import AdminPasswordChangeForm, UserCreationForm
 
-from verification.admin.base.display import label, time_ago_label, time_label
+from verification.admin.base.display import column, label, time_ago_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import ScopedInline, Who
 from verification.models import Membership
@@ -87,13 +87,8 @@ class UserAdmin(ScopedAdmin, DjangoUserAdmin):  # type: ignore[type-arg,misc]  #
     add_fieldsets = ((None, {"fields": ("username", "email", "password1", "password2", "is_staff")}),)
     readonly_fields = ("password_state", "factor_state", "browsers", "logged_in", "joined")
 
-    @admin.display(description=gettext_lazy("Last login"))
-    def logged_in(self, user: User) -> str:
-        return time_label(user.last_login)
-
-    @admin.display(description=gettext_lazy("Added"))
-    def joined(self, user: User) -> str:
-        return time_label(user.date_joined)
+    logged_in = column("last_login", gettext_lazy("Last login"))
+    joined = column("date_joined", gettext_lazy("Added"))
 
     @admin.display(description=gettext_lazy("Role"), ordering="is_superuser")
     def role(self, user: User) -> str:

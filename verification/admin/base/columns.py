@@ -13,16 +13,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from providers import registry
-from verification.admin.base.display import format_channel, format_error, format_language, label, time_label
+from verification.admin.base.display import column, format_channel, format_error, format_language, label
 from verification.core.formats import grouped
 from verification.models import ApiKey, KeyState
 from verification.services.projects import hosted_page
 
 
 class ChannelColumn:
-    @admin.display(description=gettext_lazy("Channel"), ordering="channel")
-    def channel_label(self, row: Any) -> str:
-        return format_channel(row.channel)
+    channel_label = column("channel", gettext_lazy("Channel"), format_channel, ordering="channel")
 
 
 class LanguageColumn:
@@ -65,9 +63,7 @@ class KeyColumns:
 
 
 class CreatedColumn:
-    @admin.display(description=gettext_lazy("Created"))
-    def created_time(self, row: Any) -> str:
-        return time_label(row.created_at)
+    created_time = column("created_at", gettext_lazy("Created"))
 
 
 class ErrorColumn:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from django.contrib import admin
 from django.db.models import Model
 from django.templatetags.static import static
 from django.urls import reverse
@@ -18,6 +21,9 @@ from django.utils.translation import gettext_lazy
 
 from verification.core.formats import DAY_AND_TIME, EXACT, grouped, written_date, written_moment
 from verification.models import ChannelType, MessageStatus
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 STATUS_VARIANTS = {
     MessageStatus.QUEUED: "neutral",
@@ -176,3 +182,13 @@ def format_duration(start: datetime | None, end: datetime | None) -> str:
 def yes_or_no(value: object) -> str:
     """Return a flag as a word. Unfold's red cross would make every No look like a fault."""
     return _("Yes") if value else _("No")
+
+
+def column(name: str, title: StrOrPromise, show: Callable[[Any], str] = time_label, ordering: str | None = None) -> Any:
+    """Return the method of a page that shows one value of its rows."""
+
+    @admin.display(description=title, ordering=ordering)
+    def shown(self: Any, row: Any) -> str:
+        return show(getattr(row, name))
+
+    return shown

@@ -15,7 +15,7 @@ from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidge
 
 from verification.admin.base.columns import ChannelColumn, KeyColumns, ProviderTypeColumn
 from verification.admin.base.current_project import section_address
-from verification.admin.base.display import format_channel, monospace, page_link, time_label, yes_or_no
+from verification.admin.base.display import column, format_channel, monospace, page_link, yes_or_no
 from verification.admin.base.permissions import ScopedInline
 from verification.core.formats import grouped
 from verification.models import ApiKey, Channel, ChannelType, FallbackStep, Provider, Right
@@ -30,18 +30,14 @@ class ChannelInline(ScopedInline):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
 
-    @admin.display(description=gettext_lazy("Active"))
-    def active(self, channel: Channel) -> str:
-        return yes_or_no(channel.is_active)
+    active = column("is_active", gettext_lazy("Active"), yes_or_no)
 
     @admin.display(description=gettext_lazy("Daily message limit"))
     def budget(self, channel: Channel) -> str:
         budget = lower_budget(channel.effective_budget, platform().max_daily_budget)
         return _("No limit") if budget is None else _("{budget} messages").format(budget=grouped(budget))
 
-    @admin.display(description=gettext_lazy("Channel"))
-    def channel_label(self, channel: Channel) -> str:
-        return format_channel(channel.type)
+    channel_label = column("type", gettext_lazy("Channel"), format_channel)
 
     @admin.display(description=gettext_lazy("Name"))
     def display_name(self, channel: Channel) -> str:
@@ -56,9 +52,7 @@ class ProviderInline(ChannelColumn, ProviderTypeColumn, ScopedInline):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).select_related("project")  # to whose page each row's form leads back
 
-    @admin.display(description=gettext_lazy("Active"))
-    def enabled(self, provider: Provider) -> str:
-        return yes_or_no(provider.is_enabled)
+    enabled = column("is_enabled", gettext_lazy("Active"), yes_or_no)
 
     @admin.display(description=gettext_lazy("Name"))
     def link(self, provider: Provider) -> str:
@@ -79,21 +73,10 @@ class KeyInline(KeyColumns, ScopedInline):
         "rotate_link",
     )
 
-    @admin.display(description=gettext_lazy("Created"))
-    def created(self, key: ApiKey) -> str:
-        return time_label(key.created_at)
-
-    @admin.display(description=gettext_lazy("Expires"))
-    def expires(self, key: ApiKey) -> str:
-        return time_label(key.expires_at)
-
-    @admin.display(description=gettext_lazy("Last used"))
-    def last_used(self, key: ApiKey) -> str:
-        return time_label(key.last_used_at)
-
-    @admin.display(description=gettext_lazy("Revoked"))
-    def revoked(self, key: ApiKey) -> str:
-        return time_label(key.revoked_at)
+    created = column("created_at", gettext_lazy("Created"))
+    expires = column("expires_at", gettext_lazy("Expires"))
+    last_used = column("last_used_at", gettext_lazy("Last used"))
+    revoked = column("revoked_at", gettext_lazy("Revoked"))
 
     @admin.display(description=gettext_lazy("Key"))
     def prefix_link(self, key: ApiKey) -> str:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, gettext_noop
 
 from verification.admin.base.current_project import choose, form_link, section_address
-from verification.admin.base.display import label, time_label
+from verification.admin.base.display import column, label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who, own_projects
 from verification.admin.base.pickers import show_prices
@@ -252,9 +252,7 @@ class ProjectAdmin(ScopedAdmin):
     def channel_names(self, project: Project) -> str:
         return ", ".join(channel.display_name for channel in project.channels.all() if channel.is_active) or "–"
 
-    @admin.display(description=gettext_lazy("Created"), ordering="created_at")
-    def created(self, project: Project) -> str:
-        return time_label(project.created_at)
+    created = column("created_at", gettext_lazy("Created"), ordering="created_at")
 
     def follow(self, request: HttpRequest, row: Project) -> None:
         """Choose the project whose page is opened, also where all were looked at."""

@@ -71,17 +71,9 @@ class GuardBlockAdmin(TrafficAdmin):
         "lifter",
     )
 
-    @admin.display(description=gettext_lazy("Since"))
-    def since_time(self, finding: GuardBlock) -> str:
-        return display.time_label(finding.since)
-
-    @admin.display(description=gettext_lazy("Until"))
-    def until_time(self, finding: GuardBlock) -> str:
-        return display.time_label(finding.until)
-
-    @admin.display(description=gettext_lazy("Lifted"))
-    def lifted_time(self, finding: GuardBlock) -> str:
-        return display.time_label(finding.lifted_at)
+    since_time = display.column("since", gettext_lazy("Since"))
+    until_time = display.column("until", gettext_lazy("Until"))
+    lifted_time = display.column("lifted_at", gettext_lazy("Lifted"))
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(subject__startswith=countries.country_of(term) or term.rstrip("…"))

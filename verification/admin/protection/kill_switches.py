@@ -13,7 +13,7 @@ from django.utils.html import escape
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from verification.admin.base.display import label, time_ago_label, time_label
+from verification.admin.base.display import column, label, time_ago_label
 from verification.admin.base.model_admin import ScopedAdmin
 from verification.admin.base.permissions import Who
 from verification.models import KillSwitch
@@ -45,9 +45,7 @@ class KillSwitchAdmin(ScopedAdmin):
     delete_confirmation_template = "admin/verification/form_page.html"
     actions: Any = ("resume_selected",)
 
-    @admin.display(description=gettext_lazy("Stopped"))
-    def since_time(self, switch: KillSwitch) -> str:
-        return time_label(switch.since)
+    since_time = column("since", gettext_lazy("Stopped"))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
         return ("subject", "since_time") if obj else ()

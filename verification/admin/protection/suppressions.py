@@ -55,13 +55,8 @@ class SuppressionAdmin(ChannelColumn, TrafficAdmin):
     )
     readonly_fields = ("recipient_link", "channel_label", "state", "created_time", "lifted_time")
 
-    @admin.display(description=gettext_lazy("Since"))
-    def created_time(self, row: Suppression) -> str:
-        return display.time_label(row.created_at)
-
-    @admin.display(description=gettext_lazy("Lifted"))
-    def lifted_time(self, row: Suppression) -> str:
-        return display.time_label(row.lifted_at)
+    created_time = display.column("created_at", gettext_lazy("Since"))
+    lifted_time = display.column("lifted_at", gettext_lazy("Lifted"))
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         return rows.filter(recipient_id__in=self.recipients(request, term))

@@ -115,13 +115,8 @@ class DecisionAdmin(TrafficAdmin):
         "last_time",
     )
 
-    @admin.display(description=_("First time in this hour"))
-    def first_time(self, decision: Decision) -> str:
-        return display.time_label(decision.first_at)
-
-    @admin.display(description=_("Last time in this hour"))
-    def last_time(self, decision: Decision) -> str:
-        return display.time_label(decision.last_at)
+    first_time = display.column("first_at", _("First time in this hour"))
+    last_time = display.column("last_at", _("Last time in this hour"))
 
     def look_up(self, request: HttpRequest, rows: Any, term: str) -> Any:
         written = {value for value, word in WORDS.items() if word.casefold() == term.casefold()}

@@ -142,9 +142,7 @@ class DeliveryAttemptInline(ErrorColumn, LatencyColumn, ScopedInline):
     def vendor_message_id(self, attempt: DeliveryAttempt) -> str:
         return attempt.provider_message_id or "–"
 
-    @admin.display(description=gettext_lazy("Time"))
-    def created_time(self, attempt: DeliveryAttempt) -> str:
-        return display.time_label(attempt.created_at)
+    created_time = display.column("created_at", gettext_lazy("Time"))
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return without_ids(self.fields, request, obj)
@@ -260,25 +258,15 @@ class MessageAdmin(ChannelColumn, MessageCsvColumns):
     def callback_to(self, message: Message) -> str:
         return message.callback_url or "–"
 
-    @admin.display(description=gettext_lazy("Created"))
-    def created_time(self, message: Message) -> str:
-        return display.time_label(message.created_at)
+    created_time = display.column("created_at", gettext_lazy("Created"))
 
     @admin.display(description=gettext_lazy("Error"))
     def full_error(self, message: Message) -> str:
         return display.format_error(message.error)
 
-    @admin.display(description=gettext_lazy("Sent"))
-    def sent_time(self, message: Message) -> str:
-        return display.time_label(message.sent_at)
-
-    @admin.display(description=gettext_lazy("Completed"))
-    def finished_time(self, message: Message) -> str:
-        return display.time_label(message.finished_at)
-
-    @admin.display(description=gettext_lazy("Expires"))
-    def expires_time(self, message: Message) -> str:
-        return display.time_label(message.expires_at)
+    sent_time = display.column("sent_at", gettext_lazy("Sent"))
+    finished_time = display.column("finished_at", gettext_lazy("Completed"))
+    expires_time = display.column("expires_at", gettext_lazy("Expires"))
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [

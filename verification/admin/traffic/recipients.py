@@ -42,13 +42,8 @@ class SubscriptionInline(ScopedInline):
     fields = readonly_fields = ("provider_name", "active", "bound_time")
     verbose_name_plural = gettext_lazy("started bots")
 
-    @admin.display(description=gettext_lazy("Reachable"))
-    def active(self, subscription: Subscription) -> str:
-        return display.yes_or_no(subscription.is_active)
-
-    @admin.display(description=gettext_lazy("Started"))
-    def bound_time(self, subscription: Subscription) -> str:
-        return display.time_label(subscription.bound_at)
+    active = display.column("is_active", gettext_lazy("Reachable"), display.yes_or_no)
+    bound_time = display.column("bound_at", gettext_lazy("Started"))
 
     @admin.display(description=gettext_lazy("Provider"))
     def provider_name(self, subscription: Subscription) -> str:
@@ -97,17 +92,9 @@ class RecipientAdmin(NewestFirstAdmin):
         "seen_by",
     )
 
-    @admin.display(description=gettext_lazy("First seen"))
-    def created_time(self, recipient: Recipient) -> str:
-        return display.time_label(recipient.created_at)
-
-    @admin.display(description=gettext_lazy("Last verified"))
-    def verified_time(self, recipient: Recipient) -> str:
-        return display.time_label(recipient.verified_at)
-
-    @admin.display(description=gettext_lazy("Last verified by"))
-    def verified_over(self, recipient: Recipient) -> str:
-        return display.format_channel(recipient.verified_channel)
+    created_time = display.column("created_at", gettext_lazy("First seen"))
+    verified_time = display.column("verified_at", gettext_lazy("Last verified"))
+    verified_over = display.column("verified_channel", gettext_lazy("Last verified by"), display.format_channel)
 
     @admin.display(description=gettext_lazy("Last reached by"))
     def reached_over(self, recipient: Recipient) -> str:

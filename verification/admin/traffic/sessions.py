@@ -151,25 +151,11 @@ class SessionAdmin(NewestFirstAdmin):
     def number(self, session: Session) -> str:
         return str(session.pk)
 
-    @admin.display(description=gettext_lazy("Challenge passed"))
-    def challenged(self, session: Session) -> str:
-        return display.yes_or_no(session.is_challenged)
-
-    @admin.display(description=gettext_lazy("Test login"))
-    def test(self, session: Session) -> str:
-        return display.yes_or_no(session.is_test)
-
-    @admin.display(description=gettext_lazy("Created"))
-    def created_time(self, session: Session) -> str:
-        return display.time_label(session.created_at)
-
-    @admin.display(description=gettext_lazy("Expires"))
-    def expires_time(self, session: Session) -> str:
-        return display.time_label(session.expires_at)
-
-    @admin.display(description=gettext_lazy("Verified"))
-    def verified_time(self, session: Session) -> str:
-        return display.time_label(session.verified_at)
+    challenged = display.column("is_challenged", gettext_lazy("Challenge passed"), display.yes_or_no)
+    test = display.column("is_test", gettext_lazy("Test login"), display.yes_or_no)
+    created_time = display.column("created_at", gettext_lazy("Created"))
+    expires_time = display.column("expires_at", gettext_lazy("Expires"))
+    verified_time = display.column("verified_at", gettext_lazy("Verified"))
 
     @admin.display(description=gettext_lazy("Channel"))
     def channel_label(self, session: Session) -> str:
