@@ -41,7 +41,7 @@ def numberless(code):
 
 ERRORS = {
     Outcome.NO_ACCOUNT: "131026",
-    Outcome.DECLINED: "130497",
+    Outcome.DECLINED: "100 130497 131009 131030",
     Outcome.RECIPIENT_LIMITED: "131056",
     Outcome.OUT_OF_FUNDS: "131042",
     Outcome.RATE_LIMITED: "4 80007 130429",
@@ -205,6 +205,7 @@ VENDOR = Vendor(
                 "error": "WhatsApp: the recipient cannot be reached on WhatsApp (error 131026)",
             },
         ),
+        (failed([{"code": 131050}]), {"is_opted_out": True, "provider_status": "131050"}),
         *[
             (failed(errors), {"error": told})
             for errors, told in [
