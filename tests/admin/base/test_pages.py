@@ -373,7 +373,7 @@ def test_a_form_that_was_open_too_long_is_told_on_a_page_before_login_too(db):
     response = Client(enforce_csrf_checks=True).post(reverse("admin:login"), {"username": "owner"})
     assert response.status_code == 403
     page = response.content.decode()
-    assert "reload it and save" in page and url(Message, "changelist") not in page
+    assert "reload the page and save" in page and url(Message, "changelist") not in page
 
 
 @pytest.mark.parametrize(
