@@ -16,9 +16,9 @@ import struct
 import sys
 from typing import Any
 
-import gunicorn
 from gunicorn.config import Config
 from gunicorn.glogging import Logger
+from gunicorn.http import wsgi
 from gunicorn.workers.gthread import ThreadWorker
 
 from config import logs
@@ -61,7 +61,7 @@ limit_request_field_size = 16 * 1024  # bytes; nginx passes on half of that
 header_map = "drop"  # X_Forwarded_For would be read as X-Forwarded-For, which the proxy writes
 # Django reads what the proxy says, as far as TRUSTED_PROXIES goes. gunicorn believes nobody.
 forwarded_allow_ips = ""
-gunicorn.SERVER = "web"  # the Server header, which names no product
+wsgi.SERVER = "web"  # the Server header, which names no product
 
 # --- processes -----------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from benchmarks.chaos import HOME
 from benchmarks.chaos.gateway import Gateways
 from benchmarks.chaos.links import Link
 from benchmarks.common.service import ROOT
+from config.processes.embedded.postgres import NOBODY, not_root
 from tests.live import LiveService, free_port
 from tests.protocol.nodes import SETTINGS
 from tests.servers.pgbouncer import PROGRAM, PgBouncer
@@ -39,7 +40,7 @@ class SmallDisk(PostgresServer):
         disk = self.folder / "disk"
         if not disk.exists():
             disk.mkdir()
-            options = f"size={DISK_MIB}m,uid={self.account.uid},gid={self.account.gid},mode=700"
+            options = f"size={DISK_MIB}m,uid={NOBODY},gid={NOBODY},mode=700"
             subprocess.run([MOUNT, "-t", "tmpfs", "-o", options, "tmpfs", str(disk)], check=True)
             subprocess.run([COPY, "-a", str(self.data), str(disk / "data")], check=True)
             self.data = disk / "data"
@@ -79,11 +80,11 @@ class Pooler(PgBouncer):
             return
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [str(PROGRAM), self.folder / "pgbouncer.ini"],
+                [*not_root(), str(PROGRAM), self.folder / "pgbouncer.ini"],
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                **self.server._as_owner(),
+                cwd="/",
             )
 
 

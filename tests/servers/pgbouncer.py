@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 
+from config.processes.embedded.postgres import not_root
 from tests.live import free_port, wait_until
 from tests.servers.postgres import USER, PostgresServer
 from tests.snippets import block
@@ -59,7 +60,7 @@ class PgBouncer:
         file.write_text(CONFIGURATION.format(**self.settings, user=USER, users=users))
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(
-                [str(PROGRAM), file], stdout=log, stderr=log, start_new_session=True, **self.server._as_owner()
+                [*not_root(), str(PROGRAM), file], stdout=log, stderr=log, start_new_session=True, cwd="/"
             )
         wait_until(self.answers, "PgBouncer answers")
         return self
