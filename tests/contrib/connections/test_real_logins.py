@@ -139,7 +139,7 @@ def test_django_allauth_signs_a_user_up_and_in(shop, service, gateway, tmp_path)
         "verified": [True, True],
         "languages": ["de"],
         "known": [PHONE],
-        "subnets": [""],  # of 127.0.0.1, from where the test's browser calls
+        "subnets": ["127.0.0.0/24"],  # from where the test's browser calls
     }
 
 
