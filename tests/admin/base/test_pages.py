@@ -370,7 +370,9 @@ def test_what_fails_is_told_on_a_page(panel, monkeypatch, caplog):
 
 
 def test_a_form_that_was_open_too_long_is_told_on_a_page_before_login_too(db):
-    response = Client(enforce_csrf_checks=True).post(reverse("admin:login"), {"username": "owner"})
+    browser = Client(enforce_csrf_checks=True)
+    browser.get(reverse("admin:login"))
+    response = browser.post(reverse("admin:login"), {"username": "owner"})
     assert response.status_code == 403
     page = response.content.decode()
     assert "reload the page and save" in page and url(Message, "changelist") not in page
