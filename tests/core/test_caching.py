@@ -217,6 +217,7 @@ STATE = {  # what a process holds rather than remembers: it is opened and closed
     ("services/providers/routing.py", "METHODS"),
     ("services/texts/own.py", "REQUIREMENTS"),
     ("services/texts/rendering.py", "ALTERNATIVES"),
+    ("services/maintenance/demo.py", "to_everybody"),
     ("services/delivery/connections.py", "_held"),
     ("services/delivery/dispatch.py", "_shares"),
 }
