@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION try_to_write(p_at_most_every integer) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_now timestamptz := clock_timestamp();
-    v_lock constant bigint := 7294007;  -- an advisory lock of our own
+    v_lock constant bigint := 7294008;  -- an advisory lock of our own
     v_commit constant text := set_config('synchronous_commit', 'off', true);
 BEGIN
     IF EXISTS (
